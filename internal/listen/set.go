@@ -1,0 +1,140 @@
+// Package listen accepts connections, tells HTTP/1, h2c and other TCP apart, and drains.
+//
+// Bind takes all addresses of one purpose or none. Run accepts on them and gives
+// each connection a goroutine, whatever it speaks: who serves it finds that out.
+// StopAccepting ends Run; the connections that were accepted are their server's
+// to drain.
+package listen
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// lastCall is how long a Set accepts on after it was told to stop: callers whose
+// handshake the kernel has finished already would be reset otherwise.
+const lastCall = 50 * time.Millisecond
+
+// Serve serves one connection until it is finished. dst is where the caller was
+// going before the kernel redirected it here, and the zero value if nothing
+// redirected it. The connection is closed when Serve returns.
+type Serve func(conn net.Conn, dst netip.AddrPort)
+
+// Set is the listeners of one purpose: all of them bound, none accepting before Run.
+type Set struct {
+	// Log gets what goes wrong while accepting and what panicked while serving.
+	// Set it before Run; nil means slog.Default.
+	Log *slog.Logger
+
+	listeners []listener
+	skipped   []error
+
+	stop     chan struct{} // closed once accepting is to end
+	stopOnce sync.Once
+
+	open   atomic.Int64
+	panics atomic.Uint64
+}
+
+// listener is what a Set needs of a *net.TCPListener.
+type listener interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+func newSet(listeners []listener, skipped []error) *Set {
+	return &Set{listeners: listeners, skipped: skipped, stop: make(chan struct{})}
+}
+
+// Addrs gives the addresses that are bound, in the order of Bind.
+func (s *Set) Addrs() []net.Addr {
+	addrs := make([]net.Addr, len(s.listeners))
+	for i, l := range s.listeners {
+		addrs[i] = l.Addr()
+	}
+	return addrs
+}
+
+// Skipped gives what Bind left out, for the start log: IPv6 addresses on a machine
+// that has no IPv6.
+func (s *Set) Skipped() []error { return s.skipped }
+
+// Open gives the number of connections that are being served.
+func (s *Set) Open() int { return int(s.open.Load()) }
+
+// Panics gives the number of connections that ended because Serve panicked.
+func (s *Set) Panics() uint64 { return s.panics.Load() }
+
+// Run accepts connections, each served by a goroutine of its own, until
+// StopAccepting is called or ctx ends. The listeners are closed when it returns;
+// connections may still be open. It may be called once.
+//
+// When the process has no descriptors left, accepting pauses, for a second at
+// most, and goes on. The error is of a listener that can never accept again; the
+// others are stopped then too, since a sidecar that is deaf on one port should be
+// restarted.
+//
+// A panic in serve ends its connection alone, logged with its stack and counted:
+// the sidecar carries all traffic of a pod, and one request must not cut the rest.
+func (s *Set) Run(ctx context.Context, serve Serve) error {
+	loops, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, s.StopAccepting)()
+	for _, l := range s.listeners {
+		loops.Go(func() error { return s.accept(l, serve) })
+	}
+	return loops.Wait()
+}
+
+// StopAccepting ends Run within 50 ms and returns at once. Callers whose handshake
+// is done by then are accepted, later ones refused.
+func (s *Set) StopAccepting() {
+	s.stopOnce.Do(func() {
+		close(s.stop)
+		for _, l := range s.listeners {
+			// The only error is that of a closed listener, which is stopped anyhow.
+			_ = l.SetDeadline(time.Now().Add(lastCall))
+		}
+	})
+}
+
+// Close closes the listeners at once: for a Set that is not to Run after all.
+func (s *Set) Close() {
+	s.stopOnce.Do(func() { close(s.stop) })
+	closeAll(s.listeners)
+}
+
+func closeAll(listeners []listener) {
+	for _, l := range listeners {
+		// Nothing was written to a listener that could be lost by a failed close.
+		_ = l.Close()
+	}
+}
+
+func (s *Set) handle(conn net.Conn, serve Serve) {
+	defer s.open.Add(-1)
+	defer conn.Close()
+	defer func() {
+		if p := recover(); p != nil {
+			s.panics.Add(1)
+			s.log().Error("panic while serving a connection, which was closed",
+				"peer", conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	serve(conn, netip.AddrPort{})
+}
+
+func (s *Set) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.Default()
+	}
+	return s.Log
+}
