@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+)
+
+// many is how many requests have to go right before an invariant counts as seen.
+const many = 10_000
+
+const workers = 8
+
+// changing are policies that differ in everything but what becomes of users 1 to 3 and of users from 100 on.
+var changing = []string{
+	testers,
+	testers + `  - {name: more, tag: gray, matches: [{headers: [{name: X-User-Id, values: ["11", "12"]}]}]}` + "\n",
+	testers + `  - {name: share, tag: gray, percent: 50, by: {header: X-Nobody}}` + "\n",
+	testers + `  - {name: blue, tag: blue, matches: [{cookies: [{name: blue, value: "1"}]}]}` + "\n",
+}
+
+func TestBaseRequestsNeverReachGrayWhilePoliciesChange(t *testing.T) {
+	m := newMesh(t, shape{services: shop(both, both, both), rules: testers})
+	off := append([]string{"enabled: false\n" + testers}, changing...)
+	sendWhileChanging(m, off, func(i int) (user, want string) {
+		return fmt.Sprint(100 + i), "front-base orders-base users-base"
+	})
+	if n := m.requests("gray"); n != 0 {
+		t.Errorf("the gray pods served %d requests, want none", n)
+	}
+}
+
+func TestGrayRequestsAreGrayWherePossibleWhilePoliciesChange(t *testing.T) {
+	m := newMesh(t, shape{services: shop(both, baseOnly, both), rules: testers})
+	sendWhileChanging(m, changing, func(i int) (user, want string) {
+		return fmt.Sprint(1 + i%3), "front-gray orders-base users-gray"
+	})
+	if got, want := m.pod("users", "gray").number(t, "/requests"), many; got != want {
+		t.Errorf("users-gray served %d requests, want %d", got, want)
+	}
+}
+
+// sendWhileChanging sends many requests and swaps policies until the last is answered.
+func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, want string)) {
+	m.t.Helper()
+	outside := m.outside()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		inParallel(m.t, many, workers, func(i int) error {
+			user, want := request(i)
+			answer, err := outside.send("", "X-User-Id", user)
+			if err != nil {
+				return err
+			}
+			if got := answer.path(); got != want {
+				return fmt.Errorf("user %s is served by %q, want %q", user, got, want)
+			}
+			return nil
+		})
+	}()
+	changes := 0
+	for running(done) {
+		changes++
+		m.change(policies[changes%len(policies)])
+	}
+	m.t.Logf("%d policies meanwhile", changes)
+	if changes < len(policies) {
+		m.t.Errorf("the policy changed %d times under way, want each of %d", changes, len(policies))
+	}
+}
+
+func running(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return false
+	default:
+		return true
+	}
+}

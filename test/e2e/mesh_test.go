@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shape says which pods a mesh has. A service is called by the one named before it.
+type shape struct {
+	services []service
+	rules    string   // head of the policy: everything but apiVersion and services
+	forward  []string // headers that the apps hand on; none: traceparent
+	flags    []string // of every sidecar
+}
+
+// service has one pod for each tag that is listed; a tag may come several times.
+type service struct {
+	name  string
+	tags  []string
+	edge  bool     // in the policy
+	flags []string // of its sidecars
+}
+
+// mesh is a running shape with an entry sidecar in front, which nothing but tests is beside.
+type mesh struct {
+	t      testing.TB
+	shape  shape
+	policy policyFile
+	entry  *sidecar
+	pods   []*pod
+}
+
+// pod is an app and its sidecar.
+type pod struct {
+	name, service, tag string
+	app                *process
+	appAddress         string
+	sidecar            *sidecar
+}
+
+// shop is the chain of three services that most tests use.
+func shop(front, orders, users []string) []service {
+	return []service{{name: "front", tags: front}, {name: "orders", tags: orders}, {name: "users", tags: users}}
+}
+
+var (
+	both     = []string{"base", "gray"}
+	baseOnly = []string{"base"}
+)
+
+// testers makes users 1, 2 and 3 gray.
+const testers = `
+rules:
+  - name: testers
+    tag: gray
+    matches:
+      - headers: [{name: X-User-Id, values: ["1", "2", "3"]}]
+`
+
+// newMesh starts everything and returns when all of it is ready.
+func newMesh(t testing.TB, s shape) *mesh {
+	t.Helper()
+	if s.forward == nil {
+		s.forward = []string{"traceparent"}
+	}
+	m := &mesh{t: t, shape: s, policy: policyFile(filepath.Join(t.TempDir(), "policy.yaml"))}
+	m.policy.write(t, "") // the addresses come to be known below; sidecars wait for a first good policy
+	m.entry = startSidecar(t, "entry", string(m.policy), s.flags...)
+	for i, service := range s.services {
+		for _, tag := range service.tags {
+			m.startPod(i, tag)
+		}
+	}
+	m.policy.write(t, m.with(s.rules))
+	m.entry.waitReady(t)
+	for _, p := range m.pods {
+		p.sidecar.waitReady(t)
+		p.waitApp(t)
+	}
+	return m
+}
+
+func (m *mesh) startPod(i int, tag string) {
+	m.t.Helper()
+	s := m.shape.services[i]
+	p := &pod{service: s.name, tag: tag, appAddress: freeAddress(m.t)}
+	p.name = p.service + "-" + tag
+	if same := len(m.podsOf(p.service, tag)); same > 0 {
+		p.name += fmt.Sprintf("-%d", same+1)
+	}
+	flags := slices.Concat([]string{"--app", p.appAddress, "--service", p.service, "--tag", tag}, m.shape.flags, s.flags)
+	p.sidecar = startSidecar(m.t, p.name+" sidecar", string(m.policy), flags...)
+	a := &app{Service: p.service, Tag: tag, Pod: p.name, Listen: p.appAddress, Proxy: p.sidecar.outbound, Forward: m.shape.forward}
+	if i+1 < len(m.shape.services) {
+		a.Next = m.shape.services[i+1].name
+	}
+	p.app = startApp(m.t, a)
+	m.pods = append(m.pods, p)
+}
+
+func startApp(t testing.TB, a *app) *process {
+	t.Helper()
+	spec, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, a.Pod+" app", []string{appEnv + "=" + string(spec)}, self)
+}
+
+func (p *pod) waitApp(t testing.TB) {
+	t.Helper()
+	waitFor(t, p.name+" app answers", func() bool {
+		status, _ := text("http://" + p.appAddress + "/requests")
+		return status == http.StatusOK
+	})
+}
+
+// with is the policy of this mesh under other rules.
+func (m *mesh) with(rules string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: graylane.dev/v1\n%s\nservices:\n", strings.TrimSpace(rules))
+	for _, s := range m.shape.services {
+		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n", s.name, s.name)
+		if s.edge {
+			b.WriteString("    edge: true\n")
+		}
+		b.WriteString("    versions:\n")
+		for _, tag := range slices.Compact(slices.Clone(s.tags)) {
+			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%s]}\n", tag, m.endpoints(s.name, tag))
+		}
+	}
+	return b.String()
+}
+
+func (m *mesh) endpoints(service, tag string) string {
+	var list []string
+	for _, p := range m.podsOf(service, tag) {
+		list = append(list, fmt.Sprintf("%q", p.sidecar.inbound))
+	}
+	return strings.Join(list, ", ")
+}
+
+func (m *mesh) podsOf(service, tag string) []*pod {
+	var found []*pod
+	for _, p := range m.pods {
+		if p.service == service && p.tag == tag {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// pod is the first pod of a version.
+func (m *mesh) pod(service, tag string) *pod {
+	m.t.Helper()
+	found := m.podsOf(service, tag)
+	if len(found) == 0 {
+		m.t.Fatalf("the mesh has no pod %s-%s", service, tag)
+	}
+	return found[0]
+}
+
+// stop kills an app and its sidecar, as the loss of a machine does.
+func (p *pod) stop() {
+	p.sidecar.kill()
+	p.app.kill()
+}
+
+func (m *mesh) sidecars() []*sidecar {
+	all := []*sidecar{m.entry}
+	for _, p := range m.pods {
+		all = append(all, p.sidecar)
+	}
+	return all
+}
+
+// outside calls the first service the way a user outside would: by way of the entry sidecar.
+func (m *mesh) outside() caller { return m.entry.through(m.t, m.shape.services[0].name) }
+
+// change replaces the policy and returns when every sidecar obeys the new one.
+func (m *mesh) change(rules string) {
+	m.t.Helper()
+	text := m.with(rules)
+	m.policy.write(m.t, text)
+	for _, s := range m.sidecars() {
+		waitFor(m.t, s.name+" takes the new policy", func() bool { return s.policy(m.t).Digest == digest(text) })
+	}
+}
+
+// requests is how many requests the apps of a version have served.
+func (m *mesh) requests(tag string) int {
+	m.t.Helper()
+	sum := 0
+	for _, p := range m.pods {
+		if p.tag == tag {
+			sum += p.number(m.t, "/requests")
+		}
+	}
+	return sum
+}
+
+// number reads a page of the app, past its sidecar, that holds one number.
+func (p *pod) number(t testing.TB, page string) int {
+	t.Helper()
+	var n int
+	status, body := text("http://" + p.appAddress + page)
+	if _, err := fmt.Sscan(body, &n); err != nil {
+		t.Fatalf("%s of %s: status %d: %s", page, p.name, status, body)
+	}
+	return n
+}

@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync/atomic"
+	"testing"
+)
+
+// Ports are taken from below the range that systems hand out to outgoing connections (Linux 32768, others 49152),
+// so that no connection of this run can take one between the look and the use.
+const (
+	portsFrom = 10_000
+	portsTo   = 30_000
+)
+
+// nextPort counts up from a random start, so that two runs on one machine do not meet.
+var nextPort = func() *atomic.Uint32 {
+	n := new(atomic.Uint32)
+	n.Store(rand.Uint32N(portsTo - portsFrom))
+	return n
+}()
+
+// freePort gives a port of 127.0.0.1 that nothing listens on and no other call of this run was given.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range portsTo - portsFrom {
+		port := portsFrom + int(nextPort.Add(1)%(portsTo-portsFrom))
+		l, err := net.Listen("tcp", local(port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		return port
+	}
+	t.Fatal("no free port")
+	return 0
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	return local(freePort(t))
+}
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

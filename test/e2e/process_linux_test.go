@@ -1,0 +1,8 @@
+package e2e
+
+import "syscall"
+
+// withParent makes the kernel end a child when the test binary dies, however it dies.
+func withParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,239 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// promptly is the limit for what events bring about within a second: it leaves room for a loaded machine,
+// and is still well inside the five seconds of the re-read, which would hide that no event came.
+const promptly = 3 * time.Second
+
+// TestPolicyIsReloaded changes a policy in every way that a file is changed.
+// Each way ends with the policy `want` in force.
+func TestPolicyIsReloaded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, path, want string)
+	}{
+		{"rewritten in place", func(t *testing.T, path, want string) {
+			writeFile(t, path, want)
+		}},
+		{"saved by rename", func(t *testing.T, path, want string) {
+			policyFile(path).write(t, want)
+		}},
+		{"deleted and restored", func(t *testing.T, path, want string) {
+			must(t, os.Remove(path))
+			writeFile(t, path, want)
+		}},
+		{"moved away and back", func(t *testing.T, path, want string) {
+			must(t, os.Rename(path, path+".bak"))
+			writeFile(t, path+".bak", want)
+			must(t, os.Rename(path+".bak", path))
+		}},
+		{"directory replaced", func(t *testing.T, path, want string) {
+			dir := filepath.Dir(path)
+			must(t, os.Rename(dir, filepath.Join(t.TempDir(), "old")))
+			must(t, os.Mkdir(dir, 0o755))
+			writeFile(t, path, want)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
+			for i := range 3 {
+				r.inForceAfter(fmt.Sprint(i), func(want string) { c.change(t, r.path, want) })
+			}
+		})
+	}
+}
+
+func TestConfigMapUpdateIsReloaded(t *testing.T) {
+	r := newReload(t, filepath.Join(t.TempDir(), "mount", "policy.yaml"))
+	dir := filepath.Dir(r.path)
+	must(t, os.Remove(r.path))
+	// As the kubelet lays out a mount: policy.yaml -> ..data/policy.yaml, ..data -> a folder for each generation.
+	publish := func(generation, want string) {
+		must(t, os.Mkdir(filepath.Join(dir, generation), 0o755))
+		writeFile(t, filepath.Join(dir, generation, "policy.yaml"), want)
+		must(t, os.Symlink(generation, filepath.Join(dir, "..data_tmp")))
+		must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	}
+	r.inForceAfter("0", func(want string) {
+		publish("..gen0", want)
+		must(t, os.Symlink(filepath.Join("..data", "policy.yaml"), r.path))
+	})
+	for i := 1; i < 5; i++ {
+		r.inForceAfter(fmt.Sprint(i), func(want string) {
+			publish(fmt.Sprintf("..gen%d", i), want)
+			must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", i-1))))
+		})
+	}
+}
+
+func TestBadPolicyChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		logged     string
+	}{
+		{"broken", "apiVersion: graylane.dev/v1\nrules: [2\n", "policy.yaml:"},
+		{"unknown key", "apiVersion: graylane.dev/v1\nruels: []\n", "policy.yaml:2:1"},
+		{"empty", "", "policy.yaml"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
+			before := r.policy(t).Digest
+			writeFile(t, r.path, c.text)
+			r.badPolicyIsNoticed()
+			if got := r.policy(t).Digest; got != before {
+				t.Errorf("policy in force is %q, want the last good one, %q", got, before)
+			}
+			r.checkRouting(true)
+			waitFor(t, "the log names the place: "+c.logged, func() bool { return strings.Contains(r.log.String(), c.logged) })
+			r.inForceAfter("mended", func(want string) { writeFile(t, r.path, want) })
+			if r.metric(t, "graylane_policy_valid") != 1 {
+				t.Error("graylane_policy_valid is not 1 after a good policy")
+			}
+		})
+	}
+	t.Run("deleted", func(t *testing.T) {
+		r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
+		must(t, os.Remove(r.path))
+		r.badPolicyIsNoticed()
+		r.checkRouting(true)
+		r.inForceAfter("restored", func(want string) { writeFile(t, r.path, want) })
+	})
+}
+
+func TestStartWithoutPolicy(t *testing.T) {
+	r := prepareReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
+	r.sidecar = startSidecar(t, "sidecar", r.path)
+	health := "http://" + r.health
+	waitFor(t, "/ready names the policy", func() bool {
+		status, body := text(health + "/ready")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "policy")
+	})
+	if status, body := text(health + "/live"); status != http.StatusOK {
+		t.Errorf("/live answers %d %s, want 200: a bad policy must not restart the pod", status, body)
+	}
+	if _, err := r.through(t, "users").send(""); err == nil || !strings.Contains(err.Error(), "status 503") {
+		t.Errorf("a call without a policy gives %v, want status 503", err)
+	}
+	writeFile(t, r.path, r.policyWith("first", true))
+	r.waitReady(t)
+	r.checkRouting(true)
+}
+
+func TestLastGoodPolicySurvivesARestart(t *testing.T) {
+	r := prepareReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
+	state := filepath.Join(t.TempDir(), "state")
+	good := r.policyWith("good", true)
+	writeFile(t, r.path, good)
+
+	r.sidecar = startSidecar(t, "first sidecar", r.path, "--state", state).waitReady(t)
+	r.checkRouting(true)
+	r.terminate(t)
+	if code := r.exit(t); code != 0 {
+		t.Errorf("exit code after SIGTERM is %d, want 0", code)
+	}
+
+	writeFile(t, r.path, "broken")
+	r.sidecar = startSidecar(t, "second sidecar", r.path, "--state", state).waitReady(t)
+	if got, want := r.policy(t).Digest, digest(good); got != want {
+		t.Errorf("policy in force is %q, want the last good one, %q", got, want)
+	}
+	r.checkRouting(true)
+}
+
+// reload is one sidecar before two apps, users-base and users-gray.
+type reload struct {
+	*sidecar
+	t          testing.TB
+	path       string // of the policy
+	base, gray string // addresses of the apps
+}
+
+// prepareReload makes everything but the sidecar and the policy.
+func prepareReload(t testing.TB, path string) *reload {
+	t.Helper()
+	r := &reload{t: t, path: path, base: freeAddress(t), gray: freeAddress(t)}
+	must(t, os.Mkdir(filepath.Dir(path), 0o755))
+	for tag, address := range map[string]string{"base": r.base, "gray": r.gray} {
+		startApp(t, &app{Service: "users", Tag: tag, Pod: "users-" + tag, Listen: address})
+		p := &pod{name: "users-" + tag, appAddress: address}
+		p.waitApp(t)
+	}
+	return r
+}
+
+// newReload has a policy in force that sends user 1 to gray.
+func newReload(t testing.TB, path string) *reload {
+	t.Helper()
+	r := prepareReload(t, path)
+	writeFile(t, path, r.policyWith("start", true))
+	r.sidecar = startSidecar(t, "sidecar", path).waitReady(t)
+	r.checkRouting(true)
+	return r
+}
+
+// policyWith is a policy of some generation, which makes its digest its own; user 1 is gray or not.
+func (r *reload) policyWith(generation string, gray bool) string {
+	user := "nobody"
+	if gray {
+		user = "1"
+	}
+	return fmt.Sprintf(`apiVersion: graylane.dev/v1
+rules:
+  - name: generation-%s
+    tag: gray
+    matches:
+      - headers: [{name: X-User-Id, values: [%q]}]
+services:
+  - name: users
+    hosts: [users]
+    versions:
+      - {tag: base, endpoints: [%q]}
+      - {tag: gray, endpoints: [%q]}
+`, generation, user, r.base, r.gray)
+}
+
+// inForceAfter wants a policy that makes nobody gray in force promptly after the change.
+func (r *reload) inForceAfter(generation string, change func(want string)) {
+	r.t.Helper()
+	want := r.policyWith(generation, false)
+	change(want)
+	took := waitFor(r.t, "the policy is in force", func() bool { return r.policy(r.t).Digest == digest(want) })
+	r.t.Logf("in force after %v", took.Round(time.Millisecond))
+	if took > promptly {
+		r.t.Errorf("the policy was in force after %v, want %v at most", took, promptly)
+	}
+	r.checkRouting(false)
+}
+
+// badPolicyIsNoticed waits until the metrics tell that the file is bad.
+func (r *reload) badPolicyIsNoticed() {
+	r.t.Helper()
+	waitFor(r.t, "graylane_policy_valid is 0", func() bool {
+		_, body := text("http://" + r.health + "/metrics")
+		return strings.Contains(body, "graylane_policy_valid 0")
+	})
+}
+
+// checkRouting sends user 1 and user 2 by the policy in force.
+func (r *reload) checkRouting(gray bool) {
+	r.t.Helper()
+	want := "base"
+	if gray {
+		want = "gray"
+	}
+	if got := r.through(r.t, "users").get("", "X-User-Id", "1").Tag; got != want {
+		r.t.Errorf("user 1 is served by %s, want %s", got, want)
+	}
+	if got := r.through(r.t, "users").get("", "X-User-Id", "2").Tag; got != "base" {
+		r.t.Errorf("user 2 is served by %s, want base", got)
+	}
+}
