@@ -64,6 +64,16 @@ func (s *Set) Addrs() []net.Addr {
 	return addrs
 }
 
+// Listeners gives the listeners, for a server that accepts by itself, such as
+// net/http's, in place of Run.
+func (s *Set) Listeners() []net.Listener {
+	listeners := make([]net.Listener, len(s.listeners))
+	for i, l := range s.listeners {
+		listeners[i] = l
+	}
+	return listeners
+}
+
 // Skipped gives what Bind left out, for the start log: IPv6 addresses on a machine
 // that has no IPv6.
 func (s *Set) Skipped() []error { return s.skipped }

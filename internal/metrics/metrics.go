@@ -33,9 +33,9 @@ func (d Direction) String() string {
 	return "inbound"
 }
 
-// TagOther is the tag to count a request under whose tag no version has: callers
+// Other is the tag to count a request under whose tag no version has: callers
 // choose the tags that they send, and each new one would be a time series more.
-const TagOther = "other"
+const Other = "other"
 
 // durationBuckets are upper limits in seconds: from a reply out of memory beside
 // us to a long poll. Streams end up in +Inf.
@@ -131,7 +131,7 @@ func New(version string) *Metrics {
 }
 
 // Request counts a finished request and how long it took. The service, the tag
-// and the reason must come from closed lists (the policy, TagOther, policy.Reason):
+// and the reason must come from closed lists (the policy, Other, policy.Reason):
 // every new combination is a time series for the rest of the process's life. The
 // status is the one that the caller got, 0 for none (see Class). The first
 // request of its kind allocates, the others do not.
