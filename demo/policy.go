@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// The rules that the show puts in force, one after the other.
+const (
+	firstRules = `rules:
+  - name: testers
+    tag: gray
+    matches:
+      - headers: [{name: X-User-Id, values: ["1", "2", "3"]}]
+`
+	moreRules = firstRules + `  - name: friends
+    tag: gray
+    matches:
+      - headers: [{name: X-User-Id, values: ["10", "11", "12"]}]
+`
+	switchedOff = "enabled: false\n" + moreRules
+	broken      = "enabled: yes, please\n" + moreRules
+)
+
+// policy is the whole file with these rules in it.
+func (s *shop) policy(rules string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: graylane.dev/v1\n%sservices:\n", rules)
+	for _, service := range services {
+		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n    versions:\n", service, service)
+		for _, tag := range []string{"base", "gray"} {
+			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%q]}\n", tag, s.pod(service+"-"+tag).address(inboundPort))
+		}
+	}
+	return b.String()
+}
+
+// write replaces the policy file as an editor does: a new file beside it, renamed over it.
+func (s *shop) write(text string) error {
+	beside := s.policyPath() + "~"
+	if err := os.WriteFile(beside, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the policy: %w", err)
+	}
+	if err := os.Rename(beside, s.policyPath()); err != nil {
+		return fmt.Errorf("put the policy in place: %w", err)
+	}
+	return nil
+}
