@@ -48,7 +48,7 @@ func (s *show) run(ctx context.Context) error {
 		{"Gray users is started again.", s.startGrayUsers, friends, ""},
 	} {
 		if err := s.play(ctx, i+2, scene); err != nil {
-			crowd.end()
+			_, _, _ = crowd.end()
 			return err
 		}
 	}

@@ -113,8 +113,11 @@ func text(url string) (status int, body string) {
 	return resp.StatusCode, string(data)
 }
 
-// inParallel calls do for 0 to n-1 from some workers and reports how often it failed, with the first few errors.
-func inParallel(t testing.TB, n, workers int, do func(i int) error) {
+// workers is how many requests are under way at once where many are sent.
+const workers = 8
+
+// inParallel calls do for 0 to n-1 from all workers and reports how often it failed, with the first few errors.
+func inParallel(t testing.TB, n int, do func(i int) error) {
 	t.Helper()
 	begin := time.Now()
 	jobs := make(chan int)

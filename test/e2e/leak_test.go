@@ -8,8 +8,6 @@ import (
 // many is how many requests have to go right before an invariant counts as seen.
 const many = 10_000
 
-const workers = 8
-
 // changing are policies that differ in everything but what becomes of users 1 to 3 and of users from 100 on.
 var changing = []string{
 	testers,
@@ -46,7 +44,7 @@ func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, wa
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(m.t, many, workers, func(i int) error {
+		inParallel(m.t, many, func(i int) error {
 			user, want := request(i)
 			answer, err := outside.send("", "X-User-Id", user)
 			if err != nil {

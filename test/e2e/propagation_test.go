@@ -66,7 +66,7 @@ func TestOverlappingRequestsInOneAppDoNotSwapTags(t *testing.T) {
 	m := newMesh(t, lastIsGray())
 	outside := m.outside()
 	// Requests 2n and 2n+1 are a pair: each app holds the first until it has the second, then both call on.
-	inParallel(t, 400, workers, func(i int) error {
+	inParallel(t, 400, func(i int) error {
 		user, want := "1", servedGray
 		if i%2 == 0 {
 			user, want = "9", servedBase

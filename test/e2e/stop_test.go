@@ -20,7 +20,7 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(t, workers, workers, func(int) error {
+		inParallel(t, workers, func(int) error {
 			for !stop.Load() {
 				if _, err := outside.send(""); err != nil {
 					return err
@@ -48,7 +48,7 @@ func TestTerminationFinishesKeepAliveConnections(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(t, workers, workers, func(int) error {
+		inParallel(t, workers, func(int) error {
 			for {
 				_, err := client.send("")
 				if errors.Is(err, syscall.ECONNREFUSED) {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 )
 
 // traceHeaders are the headers by which apps forward a trace, as `--trace-headers` lists them.
@@ -27,9 +28,11 @@ func traceValue(header, id string) string {
 	case "sw8": // eight parts by dashes, all but the first and the fourth in base64
 		return "1-" + base64Text(id) + "-" + base64Text(id[:16]) + "-0-Zg==-aQ==-L2E=-Yjo4MA=="
 	case "x-datadog-trace-id": // decimal, 64 bits
-		var n uint64
-		fmt.Sscanf(id[16:], "%x", &n)
-		return fmt.Sprint(n)
+		n, err := strconv.ParseUint(id[16:], 16, 64)
+		if err != nil {
+			panic(err) // randomID makes hex
+		}
+		return strconv.FormatUint(n, 10)
 	case "X-Amzn-Trace-Id":
 		return "Root=1-" + id[:8] + "-" + id[8:] + ";Parent=" + id[:16] + ";Sampled=1"
 	default: // X-B3-TraceId, X-Request-Id: the id itself

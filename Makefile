@@ -1,0 +1,43 @@
+# `make` lists the targets. Nothing here is needed to build or to test: `go build ./cmd/sidecar`, `go test -count=1 ./...`.
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint fmt demo bench fuzz desync ci
+
+FUZZTIME ?= 30s
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/sidecar, static and small
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/sidecar ./cmd/sidecar
+
+test: ## run the tests, as README says
+	go test -count=1 ./...
+
+race: ## run the tests under the race detector, as CI does
+	GOFLAGS=-race go test -count=1 ./...
+
+lint: ## run golangci-lint, which must be installed
+	golangci-lint run ./...
+
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+demo: ## start the demo shop
+	go run ./demo
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## run every fuzz test for FUZZTIME (30s)
+	@set -e; for package in $$(go list ./...); do \
+	  for name in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    echo "$$package $$name"; \
+	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; \
+	done
+
+desync: ## run the tables of http-desync-guardian, which lie in DIR
+	GRAYLANE_DESYNC_DIR=$(abspath $(DIR)) go test -count=1 -run Desync -v ./internal/http1
+
+ci: ## run what a change must pass
+	bash .ci/run
