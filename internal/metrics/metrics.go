@@ -90,7 +90,7 @@ func New(version string) *Metrics {
 	}, []string{"direction", "source"})
 	fallbacks := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "graylane_fallback_total",
-		Help: "Tagged requests that base served, or that fallback: none refused, by reason.",
+		Help: "Tagged requests that base served in place of the version with their tag, by why.",
 	}, []string{"service", "tag", "reason"})
 	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "graylane_policy_reloads_total",
@@ -146,8 +146,8 @@ func (m *Metrics) TagSource(d Direction, source string) {
 	m.sources.get(sourceKey{d, source}).Inc()
 }
 
-// Fallback counts a tagged request that the version with its tag did not serve,
-// and why: a policy.Reason. For the tag the same holds as for Request.
+// Fallback counts a tagged request that base served in place of the version with
+// its tag, and why: a policy.Reason. For the tag the same holds as for Request.
 func (m *Metrics) Fallback(service, tag, reason string) {
 	m.fallbacks.get(fallbackKey{service, tag, reason}).Inc()
 }
