@@ -1,0 +1,175 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"graylane/internal/admin"
+	"graylane/pkg/policy"
+)
+
+func TestThePolicyInForceIsShown(t *testing.T) {
+	loaded := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	o := options()
+	o.Now = func() time.Time { return loaded.Add(90 * time.Second) }
+	o.Reloads.Good(loaded)
+	o.Store.Replace(&policy.Policy{
+		Enabled: true, Header: "X-Gray", Digest: "0123456789ab",
+		Rules: []*policy.Rule{{Name: "testers", Tag: "gray"}},
+		Services: []*policy.Service{
+			{Name: "users", Hosts: []string{"users"}, Edge: true, Fallback: true, Versions: []*policy.Version{
+				{Tag: "base", Endpoints: []policy.Target{{Address: "127.0.0.1:9001", Weight: 1, Zone: "a"}}},
+				{Tag: "gray"},
+			}},
+			{Name: "mail", Fallback: true},
+		},
+	})
+	want := `{
+  "digest": "0123456789ab",
+  "valid": true,
+  "loadedAt": "2026-01-02T03:04:05Z",
+  "ageSeconds": 90,
+  "enabled": true,
+  "header": "X-Gray",
+  "services": [
+    {
+      "name": "users",
+      "hosts": [
+        "users"
+      ],
+      "edge": true,
+      "fallback": true,
+      "versions": [
+        {
+          "tag": "base",
+          "endpoints": [
+            {
+              "address": "127.0.0.1:9001",
+              "weight": 1,
+              "zone": "a"
+            }
+          ]
+        },
+        {
+          "tag": "gray",
+          "endpoints": []
+        }
+      ]
+    },
+    {
+      "name": "mail",
+      "hosts": [],
+      "edge": false,
+      "fallback": true,
+      "versions": []
+    }
+  ],
+  "rules": [
+    {
+      "name": "testers",
+      "tag": "gray"
+    }
+  ]
+}
+`
+	reply := get(t, admin.New(o), "/policy")
+	if diff := cmp.Diff(reply.Body.String(), want); diff != "" {
+		t.Errorf("the reply (got -, want +):\n%s", diff)
+	}
+	if got := reply.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("got type %s, want application/json", got)
+	}
+}
+
+func TestABadPolicyIsShownBesideTheLastGoodOne(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	type shown struct {
+		Digest    string
+		Valid     bool
+		LoadedAt  *time.Time
+		LastError *struct {
+			At     time.Time
+			Faults []string
+		}
+	}
+	faults := policy.Faults{
+		{File: "p.yaml", Line: 1, Column: 2, Where: "header", What: "unknown"},
+		{File: "p.yaml", Line: 3, Column: 4, What: "also"},
+	}
+	o := options()
+	h := admin.New(o)
+
+	before := decode[shown](t, get(t, h, "/policy"))
+	if diff := cmp.Diff(before, shown{}); diff != "" {
+		t.Errorf("before the first policy (got -, want +):\n%s", diff)
+	}
+
+	o.Reloads.Bad(at, faults)
+	bad := decode[shown](t, get(t, h, "/policy"))
+	if bad.Valid || bad.LastError == nil {
+		t.Fatalf("got %+v, want an invalid policy with its faults", bad)
+	}
+	if diff := cmp.Diff(bad.LastError.Faults, []string{"p.yaml:1:2: header: unknown", "p.yaml:3:4: also"}); diff != "" {
+		t.Errorf("faults (got -, want +):\n%s", diff)
+	}
+
+	o.Store.Replace(&policy.Policy{Digest: "aaa"})
+	o.Reloads.Good(at)
+	o.Reloads.Bad(at.Add(time.Minute), errors.New("p.yaml: no such file"))
+	kept := decode[shown](t, get(t, h, "/policy"))
+	if kept.Digest != "aaa" || kept.Valid || kept.LoadedAt == nil || !kept.LoadedAt.Equal(at) {
+		t.Errorf("got %+v, want the good policy of before, not valid", kept)
+	}
+
+	o.Reloads.Good(at.Add(2 * time.Minute))
+	healed := decode[shown](t, get(t, h, "/policy"))
+	if !healed.Valid || healed.LastError != nil {
+		t.Errorf("got %+v, want a valid policy without an error", healed)
+	}
+}
+
+func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
+	o := options()
+	next := o.Table.Begin()
+	next.Group("users", "gray", []string{"127.0.0.1:9002"})
+	next.Group("users", "base", []string{"127.0.0.1:9001"})
+	next.Commit()
+	h := admin.New(o)
+
+	type endpoint struct{ Service, Tag, Address string }
+	list := decode[struct{ Endpoints []endpoint }](t, get(t, h, "/endpoints")).Endpoints
+	want := []endpoint{{"users", "base", "127.0.0.1:9001"}, {"users", "gray", "127.0.0.1:9002"}}
+	if diff := cmp.Diff(list, want); diff != "" {
+		t.Errorf("endpoints (got -, want +):\n%s", diff)
+	}
+
+	table := get(t, h, "/endpoints?format=table").Body.String()
+	wantTable := "" +
+		"SERVICE  TAG   ADDRESS         IN FLIGHT  REQUESTS  FAILURES\n" +
+		"users    base  127.0.0.1:9001  0          0         0\n" +
+		"users    gray  127.0.0.1:9002  0          0         0\n"
+	if diff := cmp.Diff(table, wantTable); diff != "" {
+		t.Errorf("table (got -, want +):\n%s", diff)
+	}
+	req := httptest.NewRequest("GET", "http://localhost/endpoints", nil)
+	req.Header.Set("Accept", "text/plain")
+	reply := httptest.NewRecorder()
+	h.ServeHTTP(reply, req)
+	if reply.Body.String() != wantTable {
+		t.Errorf("got %q for Accept: text/plain, want the table", reply.Body)
+	}
+}
+
+func decode[T any](t *testing.T, reply *httptest.ResponseRecorder) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(reply.Body.Bytes(), &v); err != nil {
+		t.Fatalf("%v in %q", err, reply.Body)
+	}
+	return v
+}
