@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// settings is what `run` was told, checked. flagTable has the defaults.
+type settings struct {
+	Policy string // path of the policy file
+	State  string // folder of the last good policy, "" for none
+
+	Inbound, Outbound, Admin, Health []string // addresses to bind, host:port
+	App                              string   // host:port
+
+	Service string // "" for none
+	Tag     string
+	Zone    string // "" for none
+	Edge    bool
+
+	TraceHeaders []string // nil for all known
+	TraceMake    []string // nil for auto
+	TraceSampled bool
+
+	LedgerTTL  time.Duration // above 0
+	LedgerSize int           // 1 or more
+
+	Grace, Drain time.Duration // 0 or more
+
+	LogLevel  slog.Level
+	LogFormat string // "text" or "json"
+	AccessLog bool
+
+	Warnings []string // for the log, once there is one
+}
+
+// maxLedgerSize keeps a slip of the finger from taking the pod's memory: a trace
+// is about a hundred bytes.
+const maxLedgerSize = 10_000_000
+
+// maxTime is above any grace, drain or memory that makes sense, and far from overflow.
+const maxTime = 24 * time.Hour
+
+// loadSettings reads what addFlags has added, and the environment and the file
+// where no flag was given. The error is a usageError with every fault.
+func loadSettings(fs *pflag.FlagSet) (*settings, error) {
+	src, err := openSources(fs)
+	if err != nil {
+		return nil, err
+	}
+	s := &settings{
+		Policy:       src.text("policy"),
+		State:        src.text("state"),
+		Inbound:      src.addresses("inbound", anyHost()),
+		Outbound:     src.addresses("outbound", loopbackHost("an open proxy")),
+		Admin:        src.addresses("admin", loopbackHost("open to everyone")),
+		Health:       src.addresses("health", anyHost()),
+		App:          src.peer("app"),
+		Service:      src.word("service"),
+		Tag:          src.text("tag"),
+		Zone:         src.word("zone"),
+		Edge:         src.bool("edge"),
+		TraceHeaders: src.list("trace-headers"),
+		TraceMake:    src.list("trace-make"),
+		TraceSampled: src.bool("trace-sampled"),
+		LedgerTTL:    src.duration("ledger-ttl", time.Millisecond),
+		LedgerSize:   src.number("ledger-size", 1, maxLedgerSize),
+		Grace:        src.duration("grace", 0),
+		Drain:        src.duration("drain", 0),
+		LogLevel:     src.level("log-level"),
+		LogFormat:    src.oneOf("log-format", "text", "json"),
+		AccessLog:    src.bool("access-log"),
+	}
+	if s.Policy == "" {
+		src.faults = append(src.faults, "policy: required, want the path of the policy file")
+	}
+	if !policy.ValidTag(s.Tag) {
+		src.fault("tag", "1 to 63 of a-z, 0-9 and -, neither first nor last a -")
+	}
+	if len(s.TraceMake) == 1 && s.TraceMake[0] == "auto" {
+		s.TraceMake = nil
+	}
+	if _, err := propagate.New(propagate.Config{TraceHeaders: s.TraceHeaders}); err != nil {
+		src.fault("trace-headers", err.Error())
+	}
+	if _, err := propagate.New(propagate.Config{Make: s.TraceMake}); err != nil {
+		src.fault("trace-make", err.Error())
+	}
+	src.refuseClashes(s)
+	if len(src.faults) > 0 {
+		return nil, src.faults
+	}
+	for _, name := range strayVariables(os.Environ()) {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("environment variable %s is no setting", name))
+	}
+	return s, nil
+}
+
+// refuseClashes finds ports that two settings want, which would look like a second
+// sidecar when it binds, and an app that is this sidecar, which would be a loop.
+func (s *sources) refuseClashes(set *settings) {
+	type use struct {
+		setting string
+		addr    netip.AddrPort
+	}
+	var uses []use
+	note := func(setting string, list []string) {
+		for _, item := range list {
+			addr, err := parseListen(item)
+			if err != nil || addr.Port() == 0 {
+				continue
+			}
+			for _, other := range uses {
+				if overlap(addr, other.addr) {
+					s.faultIn(setting, item, fmt.Sprintf("another port than %s has (%s)", other.setting, other.addr))
+				}
+			}
+			uses = append(uses, use{setting, addr})
+		}
+	}
+	note("inbound", set.Inbound)
+	note("outbound", set.Outbound)
+	note("admin", set.Admin)
+	note("health", set.Health)
+	note("app", []string{set.App})
+}
+
+// overlap reports whether both addresses cannot be bound at once.
+func overlap(a, b netip.AddrPort) bool {
+	return a.Port() == b.Port() &&
+		(a.Addr() == b.Addr() || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
+}

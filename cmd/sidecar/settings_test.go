@@ -1,0 +1,292 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
+	got := mustLoad(t, "--policy=p.yaml")
+	want := &settings{
+		Policy:       "p.yaml",
+		Inbound:      []string{":15006"},
+		Outbound:     []string{"127.0.0.1:15001", "[::1]:15001"},
+		Admin:        []string{"127.0.0.1:15000"},
+		Health:       []string{":15021"},
+		App:          "127.0.0.1:8080",
+		Tag:          "base",
+		TraceSampled: true,
+		LedgerTTL:    5 * time.Minute,
+		LedgerSize:   100_000,
+		Grace:        5 * time.Second,
+		Drain:        10 * time.Second,
+		LogLevel:     slog.LevelInfo,
+		LogFormat:    "text",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("settings (got -, want +):\n%s", diff)
+	}
+}
+
+func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
+	values := map[string]string{
+		"policy": "p.yaml", "inbound": ":1", "outbound": "127.0.0.1:2,[::1]:2", "admin": "127.0.0.2:3", "health": ":4",
+		"app": "localhost:5", "service": "users", "tag": "pr-142", "edge": "true",
+		"trace-headers": "b3, X-Request-Id", "trace-make": "b3", "trace-sampled": "false",
+		"state": "/var/lib/graylane", "grace": "0s", "drain": "1m30s", "zone": "eu-1/a",
+		"log-level": "debug", "log-format": "json", "access-log": "true", "ledger-ttl": "1h", "ledger-size": "7",
+	}
+	want := &settings{
+		Policy: "p.yaml", State: "/var/lib/graylane",
+		Inbound: []string{":1"}, Outbound: []string{"127.0.0.1:2", "[::1]:2"}, Admin: []string{"127.0.0.2:3"}, Health: []string{":4"},
+		App: "localhost:5", Service: "users", Tag: "pr-142", Zone: "eu-1/a", Edge: true,
+		TraceHeaders: []string{"b3", "X-Request-Id"}, TraceMake: []string{"b3"}, TraceSampled: false,
+		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,
+		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true,
+	}
+	for _, f := range flagTable {
+		if _, ok := values[f.name]; !ok && f.name != configFlag {
+			t.Errorf("this test forgets %s", f.name)
+		}
+	}
+
+	var flags, yaml, toml []string
+	for name, value := range values {
+		flags = append(flags, "--"+name+"="+value)
+		yaml = append(yaml, name+": '"+value+"'")
+		toml = append(toml, name+" = '"+value+"'")
+	}
+	json := `{"` + strings.ReplaceAll(strings.Join(yaml, `, "`), ": '", `": '`) + `}`
+	json = strings.ReplaceAll(json, "'", `"`)
+
+	sources := map[string]func(t *testing.T) *settings{
+		"flags": func(t *testing.T) *settings { return mustLoad(t, flags...) },
+		"environment": func(t *testing.T) *settings {
+			for name, value := range values {
+				t.Setenv(envName(name), value)
+			}
+			return mustLoad(t)
+		},
+		"yaml": func(t *testing.T) *settings { return mustLoad(t, config(t, "s.yaml", strings.Join(yaml, "\n"))) },
+		"toml": func(t *testing.T) *settings { return mustLoad(t, config(t, "s.toml", strings.Join(toml, "\n"))) },
+		"json": func(t *testing.T) *settings { return mustLoad(t, config(t, "s.json", json)) },
+	}
+	for name, load := range sources {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(load(t), want); diff != "" {
+				t.Errorf("settings (got -, want +):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheFileMayHoldValuesOfTheirOwnType(t *testing.T) {
+	files := map[string]string{
+		"s.yaml": "policy: p\nedge: true\nledger-size: 1000000\noutbound: [127.0.0.1:2, '[::1]:2']\nzone:\n",
+		"s.json": `{"policy": "p", "edge": true, "ledger-size": 1000000, "outbound": ["127.0.0.1:2", "[::1]:2"]}`,
+		"s.toml": "policy = 'p'\nedge = true\nledger-size = 1_000_000\noutbound = ['127.0.0.1:2', '[::1]:2']\n",
+	}
+	for name, text := range files {
+		t.Run(name, func(t *testing.T) {
+			s := mustLoad(t, config(t, name, text))
+			if !s.Edge || s.LedgerSize != 1_000_000 {
+				t.Errorf("got edge %v, ledger size %d, want true, 1000000", s.Edge, s.LedgerSize)
+			}
+			if diff := cmp.Diff(s.Outbound, []string{"127.0.0.1:2", "[::1]:2"}); diff != "" {
+				t.Errorf("outbound (got -, want +):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFlagWinsOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
+	file := config(t, "s.yaml", "policy: p\nzone: file\nservice: file\ntag: file\n")
+	t.Setenv("GRAYLANE_ZONE", "environment")
+	t.Setenv("GRAYLANE_SERVICE", "environment")
+	s := mustLoad(t, file, "--zone=flag")
+	if s.Zone != "flag" || s.Service != "environment" || s.Tag != "file" {
+		t.Errorf("got %s, %s, %s, want flag, environment, file", s.Zone, s.Service, s.Tag)
+	}
+}
+
+func TestAnEmptyVariableIsNone(t *testing.T) {
+	t.Setenv("GRAYLANE_TAG", "")
+	if s := mustLoad(t, "--policy=p"); s.Tag != "base" {
+		t.Errorf("got tag %q, want base", s.Tag)
+	}
+}
+
+func TestTheFileCanBeNamedByTheEnvironment(t *testing.T) {
+	t.Setenv("GRAYLANE_CONFIG", strings.TrimPrefix(config(t, "s.yaml", "policy: p\nzone: a\n"), "--config="))
+	if s := mustLoad(t); s.Zone != "a" {
+		t.Errorf("got zone %q, want a", s.Zone)
+	}
+}
+
+func TestSwitchesNeedNoValue(t *testing.T) {
+	if s := mustLoad(t, "--edge", "--access-log", "--policy", "p"); !s.Edge || !s.AccessLog || s.Policy != "p" {
+		t.Errorf("got %+v, want edge, access log and policy p", s)
+	}
+}
+
+func TestAutoMeansThatNothingIsListed(t *testing.T) {
+	if s := mustLoad(t, "--policy=p", "--trace-make=auto"); s.TraceMake != nil {
+		t.Errorf("got %v, want none", s.TraceMake)
+	}
+}
+
+func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
+	tests := []struct{ name, flag, want string }{
+		{"no policy", "--policy=", `policy: required, want the path of the policy file`},
+		{"a port that is none", "--inbound=:http", `inbound: got ":http" from flag --inbound, want addresses such as :15006`},
+		{"a port without colon", "--inbound=15006", `inbound: got "15006" from`},
+		{"a name to bind", "--inbound=example.org:15006", `inbound: got "example.org:15006" from`},
+		{"one of two", "--inbound=:1,x", `inbound: got "x" from`},
+		{"nothing to bind", "--health=", `health: got "" from flag --health, want addresses`},
+		{"an open proxy", "--outbound=:15001", `outbound: got ":15001" from flag --outbound, want loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is an open proxy`},
+		{"an open proxy beside a closed one", "--outbound=127.0.0.1:15001,10.0.0.1:15001", `outbound: got "10.0.0.1:15001" from`},
+		{"an open admin port", "--admin=0.0.0.0:15000", `admin: got "0.0.0.0:15000" from flag --admin, want loopback addresses`},
+		{"an app without host", "--app=:8080", `app: got ":8080" from flag --app, want an address such as 127.0.0.1:8080`},
+		{"an app without port", "--app=127.0.0.1", `app: got "127.0.0.1" from`},
+		{"an app on port 0", "--app=127.0.0.1:0", `app: got "127.0.0.1:0" from`},
+		{"a service with a blank", "--service=my users", `service: got "my users" from flag --service, want at most 253 letters`},
+		{"a tag in upper case", "--tag=Gray", `tag: got "Gray" from flag --tag, want 1 to 63 of a-z`},
+		{"no tag", "--tag=", `tag: got "" from flag --tag, want`},
+		{"a switch", "--edge=maybe", `edge: got "maybe" from flag --edge, want true or false`},
+		{"a trace header", "--trace-headers=x-nope", `trace-headers: got "x-nope" from flag --trace-headers, want `},
+		{"a trace header to make", "--trace-make=x-nope", `trace-make: got "x-nope" from flag --trace-make, want `},
+		{"a duration without unit", "--grace=5", `grace: got "5" from flag --grace, want a duration from 0s to 24h0m0s`},
+		{"a negative duration", "--drain=-1s", `drain: got "-1s" from`},
+		{"no memory at all", "--ledger-ttl=0s", `ledger-ttl: got "0s" from flag --ledger-ttl, want a duration from 1ms`},
+		{"a size of 0", "--ledger-size=0", `ledger-size: got "0" from flag --ledger-size, want a number from 1 to 10000000`},
+		{"a size beyond", "--ledger-size=99999999999999999999", `ledger-size: got "99999999999999999999" from`},
+		{"a level", "--log-level=loud", `log-level: got "loud" from flag --log-level, want debug, info, warn or error`},
+		{"a format", "--log-format=xml", `log-format: got "xml" from flag --log-format, want text or json`},
+		{"two listeners on one port", "--health=:15006", `health: got ":15006" from flag --health, want another port than inbound has`},
+		{"an app that is the sidecar", "--app=127.0.0.1:15006", `app: got "127.0.0.1:15006" from flag --app, want another port than inbound has`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := load(t, "--policy=p", test.flag)
+			var faults usageError
+			if !errors.As(err, &faults) {
+				t.Fatalf("got %v, want a usage error", err)
+			}
+			if len(faults) != 1 || !strings.HasPrefix(faults[0], test.want) {
+				t.Errorf("got %q, want one fault that begins with %q", []string(faults), test.want)
+			}
+		})
+	}
+}
+
+func TestAllFaultsAreReportedAtOnce(t *testing.T) {
+	t.Setenv("GRAYLANE_GRACE", "soon")
+	file := config(t, "s.yaml", "tag: GRAY\ncolour: blue\ntrace:\n  make: b3\nconfig: other.yaml\n")
+	name := strings.TrimPrefix(file, "--config=")
+	_, err := load(t, file, "--edge=perhaps")
+	var faults usageError
+	if !errors.As(err, &faults) {
+		t.Fatalf("got %v, want a usage error", err)
+	}
+	want := usageError{
+		"colour: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
+		"config: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
+		"trace.make: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
+		`edge: got "perhaps" from flag --edge, want true or false`,
+		`grace: got "soon" from environment GRAYLANE_GRACE, want a duration from 0s to 24h0m0s, such as 30s or 5m`,
+		"policy: required, want the path of the policy file",
+		`tag: got "GRAY" from file ` + name + `, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -`,
+	}
+	if diff := cmp.Diff(faults, want); diff != "" {
+		t.Errorf("faults (got -, want +):\n%s", diff)
+	}
+}
+
+func TestAFileThatCannotBeReadIsAFault(t *testing.T) {
+	tests := []struct{ name, flag, want string }{
+		{"none there", "--config=" + filepath.Join(t.TempDir(), "none.yaml"), "config: open "},
+		{"another format", "--config=settings.ini", `config: got "settings.ini" from flag --config, want a file that ends in .yaml`},
+		{"broken", config(t, "s.yaml", "policy: [p\n"), "config: "},
+		{"a key twice", config(t, "s.yaml", "zone: a\nzone: b\n"), "config: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := load(t, "--policy=p", test.flag)
+			var faults usageError
+			if !errors.As(err, &faults) || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v, want a usage error that begins with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAVariableThatIsNoSettingIsAWarning(t *testing.T) {
+	t.Setenv("GRAYLANE_LEGER_TTL", "5m")
+	// What Kubernetes makes for a Service named graylane, and for graylane-admin.
+	t.Setenv("GRAYLANE_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("GRAYLANE_SERVICE_PORT", "80")
+	t.Setenv("GRAYLANE_SERVICE_PORT_HTTP", "80")
+	t.Setenv("GRAYLANE_PORT", "tcp://10.0.0.1:80")
+	t.Setenv("GRAYLANE_PORT_80_TCP_ADDR", "10.0.0.1")
+	t.Setenv("GRAYLANE_ADMIN_SERVICE_HOST", "10.0.0.2")
+	t.Setenv("GRAYLANE_ADMIN_PORT_443_TCP", "tcp://10.0.0.2:443")
+	s := mustLoad(t, "--policy=p")
+	if diff := cmp.Diff(s.Warnings, []string{"environment variable GRAYLANE_LEGER_TTL is no setting"}); diff != "" {
+		t.Errorf("warnings (got -, want +):\n%s", diff)
+	}
+	if s.Service != "" {
+		t.Errorf("got service %q, want none", s.Service)
+	}
+}
+
+func TestTheHelpShowsEveryFlagWithItsDefault(t *testing.T) {
+	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	addFlags(fs)
+	help := fs.FlagUsages()
+	for _, want := range []string{
+		"--policy file ", "--outbound addresses ", "(default 127.0.0.1:15001,[::1]:15001)", "--grace duration ", "(default 5s)",
+		"--trace-sampled[=true|false] ", "(default true)", "--ledger-size number ", "(default 100000)",
+	} {
+		if !strings.Contains(help, want) {
+			t.Errorf("the help lacks %q:\n%s", want, help)
+		}
+	}
+}
+
+func mustLoad(t *testing.T, args ...string) *settings {
+	t.Helper()
+	s, err := load(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// load reads the settings as `sidecar run` with these arguments does.
+func load(t *testing.T, args ...string) (*settings, error) {
+	t.Helper()
+	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	addFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return loadSettings(fs)
+}
+
+// config writes a settings file and gives the flag that names it.
+func config(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "--config=" + path
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A host rule says which hosts a listener may have, and in words.
+type hostRule struct {
+	allows func(host netip.Addr) bool
+	words  string
+}
+
+// hosts of listeners that other pods reach.
+func anyHost() hostRule {
+	return hostRule{func(netip.Addr) bool { return true }, "addresses such as :15006 or 10.0.0.1:15006"}
+}
+
+// loopbackHost is for listeners that trust whoever connects.
+func loopbackHost(or string) hostRule {
+	return hostRule{
+		func(host netip.Addr) bool { return host.Unmap().IsLoopback() },
+		"loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is " + or,
+	}
+}
+
+// addresses reads what to bind: host:port, the host an IP address or none, which
+// is all of them and no loopback address. Port 0 is any free one.
+func (s *sources) addresses(name string, rule hostRule) []string {
+	list := s.list(name)
+	if len(list) == 0 {
+		s.fault(name, rule.words)
+	}
+	for _, item := range list {
+		ap, err := parseListen(item)
+		if err != nil || !rule.allows(ap.Addr()) {
+			s.faultIn(name, item, rule.words)
+		}
+	}
+	return list
+}
+
+// parseListen gives the unspecified IPv6 address, which Go binds for both
+// protocols, where addr has no host.
+func parseListen(addr string) (netip.AddrPort, error) {
+	if strings.HasPrefix(addr, ":") {
+		addr = "[::]" + addr
+	}
+	return netip.ParseAddrPort(addr)
+}
+
+// peer reads where to dial: the host an IP address or a name, the port a number.
+func (s *sources) peer(name string) string {
+	addr := s.text(name)
+	host, port, err := net.SplitHostPort(addr)
+	number, portErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || host == "" || portErr != nil || number == 0 {
+		s.fault(name, "an address such as 127.0.0.1:8080")
+	}
+	return addr
+}
+
+// word reads a name that goes into logs and metrics.
+func (s *sources) word(name string) string {
+	word := s.text(name)
+	outside := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r))
+	}
+	if len(word) > 253 || strings.ContainsFunc(word, outside) {
+		s.fault(name, "at most 253 letters, digits and -_./")
+	}
+	return word
+}
+
+func (s *sources) bool(name string) bool {
+	value, err := strconv.ParseBool(s.text(name))
+	if err != nil {
+		s.fault(name, "true or false")
+	}
+	return value
+}
+
+func (s *sources) duration(name string, least time.Duration) time.Duration {
+	value, err := time.ParseDuration(s.text(name))
+	if err != nil || value < least || value > maxTime {
+		s.fault(name, fmt.Sprintf("a duration from %v to %v, such as 30s or 5m", least, maxTime))
+	}
+	return value
+}
+
+func (s *sources) number(name string, least, most int) int {
+	value, err := strconv.Atoi(s.text(name))
+	if err != nil || value < least || value > most {
+		s.fault(name, fmt.Sprintf("a number from %d to %d", least, most))
+	}
+	return value
+}
+
+func (s *sources) level(name string) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.text(name))); err != nil {
+		s.fault(name, "debug, info, warn or error")
+	}
+	return level
+}
+
+func (s *sources) oneOf(name string, values ...string) string {
+	value := s.text(name)
+	if !slices.Contains(values, value) {
+		s.fault(name, strings.Join(values, " or "))
+	}
+	return value
+}
