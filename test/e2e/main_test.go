@@ -14,6 +14,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, runApp(spec))
 		os.Exit(1)
 	}
+	if calledAsCurl() {
+		if err := runCurl(os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(runTests(m))
 }
 

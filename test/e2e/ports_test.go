@@ -25,17 +25,31 @@ var nextPort = func() *atomic.Uint32 {
 // freePort gives a port of 127.0.0.1 that nothing listens on and no other call of this run was given.
 func freePort(t testing.TB) int {
 	t.Helper()
+	return freePorts(t, 1)
+}
+
+// freePorts gives the first of n such ports in a row.
+func freePorts(t testing.TB, n int) int {
+	t.Helper()
 	for range portsTo - portsFrom {
-		port := portsFrom + int(nextPort.Add(1)%(portsTo-portsFrom))
+		last := nextPort.Add(uint32(n)) % (portsTo - portsFrom)
+		if first := portsFrom + int(last) - n + 1; first >= portsFrom && allFree(first, n) {
+			return first
+		}
+	}
+	t.Fatalf("no %d free ports in a row", n)
+	return 0
+}
+
+func allFree(first, n int) bool {
+	for port := first; port < first+n; port++ {
 		l, err := net.Listen("tcp", local(port))
 		if err != nil {
-			continue
+			return false
 		}
 		_ = l.Close()
-		return port
 	}
-	t.Fatal("no free port")
-	return 0
+	return true
 }
 
 func freeAddress(t testing.TB) string {

@@ -21,7 +21,14 @@ type process struct {
 // start runs a program until the test ends; cleanup kills what still runs.
 func start(t testing.TB, name string, env []string, path string, args ...string) *process {
 	t.Helper()
+	return startIn(t, "", name, env, path, args...)
+}
+
+// startIn is start in a folder of choice.
+func startIn(t testing.TB, dir, name string, env []string, path string, args ...string) *process {
+	t.Helper()
 	p := &process{name: name, cmd: exec.Command(path, args...), log: &output{}, done: make(chan struct{})}
+	p.cmd.Dir = dir
 	p.cmd.Env = append(p.cmd.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = withParent()
@@ -62,6 +69,11 @@ func (p *process) terminate(t testing.TB) {
 
 // exit waits for the end of the process and gives its exit code.
 func (p *process) exit(t testing.TB) int {
+	t.Helper()
+	return p.exitWithin(t, patience)
+}
+
+func (p *process) exitWithin(t testing.TB, patience time.Duration) int {
 	t.Helper()
 	select {
 	case <-p.done:

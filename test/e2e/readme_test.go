@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"graylane/pkg/policy"
+)
+
+func readme(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	must(t, err)
+	return string(text)
+}
+
+// blocks gives the code blocks of one language.
+func blocks(text, language string) []string {
+	var found []string
+	for _, part := range strings.Split(text, "```"+language+"\n")[1:] {
+		block, _, _ := strings.Cut(part, "```")
+		found = append(found, block)
+	}
+	return found
+}
+
+func TestPoliciesOfReadmeAreGood(t *testing.T) {
+	policies := blocks(readme(t), "yaml")
+	if len(policies) == 0 {
+		t.Fatal("README has no policy")
+	}
+	for _, text := range policies {
+		if _, err := policy.Parse("README.md", []byte(text)); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+	}
+}
+
+func TestCommandsOfReadmeAreThoseOfCI(t *testing.T) {
+	const tests = "go test -count=1 ./..."
+	if !strings.Contains(readme(t), "    "+tests) {
+		t.Errorf("README does not give the command %q", tests)
+	}
+	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
+	must(t, err)
+	if !strings.Contains(string(script), " "+tests+"\n") {
+		t.Errorf(".ci/run does not run the command %q", tests)
+	}
+}
+
+func TestFlagsOfReadmeExist(t *testing.T) {
+	help, err := exec.Command(sidecarBinary(t), "run", "--help").CombinedOutput()
+	must(t, err)
+	for line := range strings.Lines(readme(t)) {
+		if !strings.Contains(line, "sidecar run") {
+			continue
+		}
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(line, -1) {
+			if flag != "--help" && !strings.Contains(string(help), flag+" ") {
+				t.Errorf("README uses %s, which `sidecar run --help` does not list", flag)
+			}
+		}
+	}
+}
+
+// TestTourOfReadme types what README says, and wants to see what README shows.
+func TestTourOfReadme(t *testing.T) {
+	demo, portBase, dir := startDemo(t)
+	waitWithin(t, demoPatience, "the demo stays up", func() bool {
+		if demo.ended() {
+			t.Fatal("the demo ended")
+		}
+		return strings.Contains(demo.log.String(), "Ctrl-C ends everything.")
+	})
+	path := pathWithCurl(t)
+	for _, block := range blocks(readme(t), "console") {
+		for _, step := range strings.Split(block, "$ ")[1:] {
+			command, want, _ := strings.Cut(step, "\n")
+			runStep(t, path, moved(command, portBase, dir), want)
+		}
+	}
+
+	must(t, demo.cmd.Process.Signal(syscall.SIGINT))
+	if code := demo.exit(t); code != 0 {
+		t.Errorf("exit code after Ctrl-C is %d, want 0", code)
+	}
+	checkNothingListens(t, portBase)
+}
+
+// moved is a command of README for a demo at other ports and in another folder.
+func moved(command string, portBase int, dir string) string {
+	command = regexp.MustCompile(`\b210\d\d\b`).ReplaceAllStringFunc(command, func(port string) string {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			panic(err) // the pattern matches digits only
+		}
+		return strconv.Itoa(portBase + n - 21000)
+	})
+	return strings.ReplaceAll(command, ".demo/", dir+"/")
+}
+
+// runStep runs a command until it prints what is wanted: a change takes a moment to count.
+// One that shows nothing runs once.
+func runStep(t *testing.T, path, command, want string) {
+	t.Helper()
+	var got string
+	once := func() bool {
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Env = append(os.Environ(), "PATH="+path)
+		out, err := cmd.CombinedOutput()
+		got = string(out)
+		return err == nil && matches(got, want)
+	}
+	if want == "" {
+		if !once() {
+			t.Fatalf("$ %s\n%s", command, got)
+		}
+		return
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("$ %s\n%s\nwant:\n%s", command, got, want)
+		}
+	}()
+	waitFor(t, "README's output of "+command, once)
+}
+
+// matches compares line by line; "..." in README stands for any text.
+func matches(got, want string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), `\.\.\.`, `[^\n]*`)
+	return regexp.MustCompile(`^` + pattern + `$`).MatchString(got)
+}
