@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,7 +20,7 @@ func TestEachConnectionIsServedAndClosed(t *testing.T) {
 		if dst.IsValid() {
 			t.Errorf("got destination %v, want none: nothing redirects here", dst)
 		}
-		io.WriteString(conn, "hello")
+		fmt.Fprint(conn, "hello")
 	})
 	for range 3 {
 		conn, err := net.Dial("tcp", set.Addrs()[0].String())
@@ -33,9 +34,7 @@ func TestEachConnectionIsServedAndClosed(t *testing.T) {
 		conn.Close()
 	}
 	set.StopAccepting()
-	if err := <-done; err != nil {
-		t.Errorf("got %v, want nil", err)
-	}
+	mustEnd(t, done)
 }
 
 func TestCallersWhoseHandshakeIsDoneAreServedAfterTheStop(t *testing.T) {
@@ -54,7 +53,7 @@ func TestCallersWhoseHandshakeIsDoneAreServedAfterTheStop(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	set.StopAccepting()
-	err = set.Run(t.Context(), func(conn net.Conn, _ netip.AddrPort) { io.WriteString(conn, "hello") })
+	err = set.Run(t.Context(), func(conn net.Conn, _ netip.AddrPort) { fmt.Fprint(conn, "hello") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +67,7 @@ func TestCallersWhoseHandshakeIsDoneAreServedAfterTheStop(t *testing.T) {
 func TestAfterTheStopCallersAreRefused(t *testing.T) {
 	set, done := run(t, func(net.Conn, netip.AddrPort) {})
 	set.StopAccepting()
-	<-done
+	mustEnd(t, done)
 	if _, err := net.Dial("tcp", set.Addrs()[0].String()); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("got %v, want connection refused", err)
 	}
@@ -91,7 +90,7 @@ func TestStoppingLeavesOpenConnectionsAlone(t *testing.T) {
 	set, done := run(t, func(conn net.Conn, _ netip.AddrPort) {
 		close(serving)
 		<-finish
-		io.WriteString(conn, "bye")
+		fmt.Fprint(conn, "bye")
 	})
 	conn, err := net.Dial("tcp", set.Addrs()[0].String())
 	if err != nil {
@@ -100,7 +99,7 @@ func TestStoppingLeavesOpenConnectionsAlone(t *testing.T) {
 	defer conn.Close()
 	<-serving
 	set.StopAccepting()
-	<-done
+	mustEnd(t, done)
 	if got := set.Open(); got != 1 {
 		t.Errorf("got %d open connections, want 1", got)
 	}
@@ -117,7 +116,7 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 		if string(request) == "bad" {
 			panic("no such thing")
 		}
-		conn.Write(request)
+		fmt.Fprintf(conn, "%s", request)
 	})
 
 	for request, want := range map[string]string{"bad": "", "good": "good"} {
@@ -126,7 +125,7 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 		}
 	}
 	set.StopAccepting()
-	<-done
+	mustEnd(t, done)
 	if got := set.Panics(); got != 1 {
 		t.Errorf("got %d panics counted, want 1", got)
 	}
@@ -160,9 +159,7 @@ func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
 			t.Errorf("got %d log lines in 13 s, want %d:\n%s", got, want, strings.Join(*log, ""))
 		}
 		set.StopAccepting()
-		if err := <-done; err != nil {
-			t.Errorf("got %v, want nil", err)
-		}
+		mustEnd(t, done)
 	})
 }
 
@@ -176,9 +173,7 @@ func TestAStopEndsTheWaitOfAShortage(t *testing.T) {
 		time.Sleep(10*time.Second + 500*time.Millisecond) // in the middle of a pause; the clock is fake
 		start := time.Now()
 		set.StopAccepting()
-		if err := <-done; err != nil {
-			t.Errorf("got %v, want nil", err)
-		}
+		mustEnd(t, done)
 		if got := time.Since(start); got != 0 {
 			t.Errorf("got stopped after %v, want at once", got)
 		}
@@ -216,6 +211,13 @@ func runLogging(t *testing.T, log io.Writer, serve Serve) (*Set, <-chan error) {
 	return set, done
 }
 
+func mustEnd(t *testing.T, done <-chan error) {
+	t.Helper()
+	if err := <-done; err != nil {
+		t.Errorf("got %v from Run, want nil", err)
+	}
+}
+
 func exchange(t *testing.T, addr, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -223,8 +225,10 @@ func exchange(t *testing.T, addr, request string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	io.WriteString(conn, request)
-	conn.(*net.TCPConn).CloseWrite()
+	fmt.Fprint(conn, request)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
 	reply, _ := io.ReadAll(conn)
 	return string(reply)
 }

@@ -20,6 +20,7 @@ import (
 // Direction is the side of the sidecar that a request came through.
 type Direction uint8
 
+// The two sides.
 const (
 	Inbound  Direction = iota // "inbound": towards our app
 	Outbound                  // "outbound": from our app
