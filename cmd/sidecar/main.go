@@ -1,0 +1,126 @@
+// Command sidecar wires one pod's sidecar: `run`, `version`, `drain`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker in release builds (-X main.version=...).
+var version string
+
+// Exit codes: what was asked could not be done, or made no sense.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// exitCode is the error of a command that has already said what there was to say.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func main() {
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := rootCmd()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+
+	var code exitCode
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage):
+		for _, fault := range usage {
+			fmt.Fprintf(errOut, "sidecar: %s\n", fault)
+		}
+		return exitUsage
+	}
+	fmt.Fprintf(errOut, "sidecar: %v\n", err)
+	return exitFailed
+}
+
+func rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sidecar",
+		Short: "Gray (canary) routing along a whole call chain, with no change to the app",
+		Long: `Sidecar takes the calls to and from the app beside it, decides once per call
+chain who is gray, sends each call to the version of a service that carries the
+request's tag, and keeps the tag on the request through every hop.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Sprintf("no command %q: see sidecar --help", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Without a command nothing was done, which a script should notice.
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return exitCode(exitUsage)
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Sprintf("%v: see %s --help", err, cmd.CommandPath())}
+	})
+	root.AddCommand(runCmd(), drainCmd(), versionCmd())
+	return root
+}
+
+func versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this binary",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "graylane %s %s %s/%s\n",
+				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return usageError{err.Error()}
+	}
+	return nil
+}
+
+// buildVersion is what the linker set, else what Go recorded of the source: a
+// module version, or the commit that a checkout was at.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "git-" + s.Value[:12]
+		}
+	}
+	return info.Main.Version
+}

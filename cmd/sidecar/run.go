@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"graylane/internal/listen"
+)
+
+func runCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the sidecar of one pod",
+		Long: `Run takes calls from other pods on --inbound and hands them to --app, and takes
+the app's calls on --outbound, as its HTTP proxy, and sends each to the version of
+the service that carries the request's tag. It reads --policy, and again whenever
+the file changes; a bad policy changes nothing.
+
+Every flag can be set by the environment as well (--ledger-ttl is
+GRAYLANE_LEDGER_TTL) and by the file of --config (ledger-ttl: 5m); a flag wins over
+the environment, and the environment over the file.
+
+SIGTERM makes it unready, lets it accept for --grace and drain for --drain. A second
+one ends it at once.`,
+		Example: `  sidecar run --policy /etc/graylane/policy.yaml --service users --tag gray
+  GRAYLANE_POLICY=policy.yaml sidecar run --app 127.0.0.1:9000 --access-log`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := loadSettings(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, newLogger(cmd.ErrOrStderr(), s))
+		},
+	}
+	addFlags(cmd.Flags())
+	return cmd
+}
+
+// run runs one sidecar until ctx ends or the process is told to stop.
+func run(ctx context.Context, s *settings, log *slog.Logger) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	// The first signal ends ctx; from then on the next one has its default
+	// effect, which is to end the process at once.
+	context.AfterFunc(ctx, stop)
+
+	sc, err := newSidecar(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	return sc.run(ctx)
+}
+
+func newLogger(w io.Writer, s *settings) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func (sc *sidecar) logStart() {
+	sc.log.Info("listening",
+		"version", buildVersion(), "pid", os.Getpid(),
+		"inbound", sc.inbound.set.Addrs(), "outbound", sc.outbound.set.Addrs(),
+		"admin", sc.admin.Addrs(), "health", sc.health.Addrs(),
+		"app", sc.settings.App, "service", sc.settings.Service, "tag", sc.settings.Tag,
+		"zone", sc.settings.Zone, "policy", sc.settings.Policy)
+	for _, warning := range sc.settings.Warnings {
+		sc.log.Warn("setting", "warning", warning)
+	}
+	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.admin, sc.health} {
+		for _, err := range set.Skipped() {
+			sc.log.Warn("address left out", "error", err)
+		}
+	}
+}

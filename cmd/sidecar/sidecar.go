@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"graylane/internal/admin"
+	"graylane/internal/http1"
+	"graylane/internal/listen"
+	"graylane/internal/metrics"
+	"graylane/internal/upstream"
+	"graylane/pkg/inbound"
+	"graylane/pkg/outbound"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// What must have happened before the sidecar is ready.
+const (
+	taskListeners = "listeners"
+	taskPolicy    = "policy"
+)
+
+// sidecar is everything that one pod's proxy is made of.
+type sidecar struct {
+	settings *settings
+	log      *slog.Logger
+
+	store   *policy.Store
+	table   *upstream.Table
+	metrics *metrics.Metrics
+	ready   *admin.Readiness
+	reloads *admin.Reloads
+
+	inbound, outbound *side
+	admin, health     *listen.Set
+	adminServer       *http.Server
+	healthServer      *http.Server
+
+	drainOnce sync.Once
+	drainedAt time.Time // when the grace began
+}
+
+// side is one direction of traffic: its listeners, and who serves them.
+type side struct {
+	set    *listen.Set
+	server *http1.Server
+}
+
+// newSidecar makes the sidecar and binds all its listeners, or none.
+func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, error) {
+	sc := &sidecar{
+		settings: s, log: log,
+		store:    new(policy.Store),
+		metrics:  metrics.New(buildVersion()),
+		ready:    admin.NewReadiness(taskListeners, taskPolicy),
+		reloads:  new(admin.Reloads),
+		inbound:  new(side),
+		outbound: new(side),
+	}
+	if s.AccessLog {
+		sc.metrics.AccessLog(log)
+	}
+	carrier, err := propagate.New(propagate.Config{
+		TraceHeaders: s.TraceHeaders, Make: s.TraceMake, Unsampled: !s.TraceSampled,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := sc.bind(ctx); err != nil {
+		return nil, err
+	}
+	sc.wire(carrier, propagate.NewLedger(s.LedgerSize, s.LedgerTTL))
+	return sc, nil
+}
+
+// bind takes every address, or none and says which could not be had.
+func (sc *sidecar) bind(ctx context.Context) error {
+	var faults []error
+	for _, b := range []struct {
+		set   **listen.Set
+		addrs []string
+		flag  string
+	}{
+		{&sc.inbound.set, sc.settings.Inbound, "inbound"},
+		{&sc.outbound.set, sc.settings.Outbound, "outbound"},
+		{&sc.admin, sc.settings.Admin, "admin"},
+		{&sc.health, sc.settings.Health, "health"},
+	} {
+		set, err := listen.Bind(ctx, b.addrs)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", b.flag, err))
+			continue
+		}
+		set.Log = sc.log
+		*b.set = set
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.admin, sc.health} {
+		if set != nil {
+			set.Close()
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// wire connects the parts: who serves which listener, and what they share.
+func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
+	s := sc.settings
+	sc.table = upstream.NewTable(http1.OriginConfig{Dial: dialer(sc.outbound.set.Addrs())})
+	app := http1.NewOrigin(s.App, http1.OriginConfig{
+		Dial: dialer(append(sc.inbound.set.Addrs(), sc.outbound.set.Addrs()...)),
+	})
+	sc.inbound.server = http1.NewServer(http1.Config{CloseOnDrain: true, Log: sc.log, Refused: sc.refused(metrics.Inbound)},
+		&inbound.Inbound{
+			Store: sc.store, App: app, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
+			Service: s.Service, Edge: s.Edge,
+		})
+	sc.outbound.server = http1.NewServer(http1.Config{Log: sc.log, Refused: sc.refused(metrics.Outbound)},
+		&outbound.Outbound{
+			Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
+			Tag: s.Tag,
+		})
+
+	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
+		true, func() float64 { return float64(ledger.Conflicts()) })
+	sc.metrics.Func("graylane_ledger_entries", "Trace ids whose tag is remembered.",
+		false, func() float64 { return float64(ledger.Len()) })
+
+	sc.adminServer = admin.NewServer(admin.New(admin.Options{
+		Store: sc.store, Reloads: sc.reloads, Table: sc.table, Metrics: sc.metrics, Readiness: sc.ready,
+		Drain: sc.beginDrain, Version: buildVersion(), Log: sc.log,
+	}), sc.log)
+	sc.healthServer = admin.NewServer(admin.NewHealth(sc.ready, sc.metrics), sc.log)
+}
+
+// refused counts a request that was no HTTP, or broke a limit, before anyone
+// could ask whose it is.
+func (sc *sidecar) refused(d metrics.Direction) func(status int, reason string) {
+	return func(status int, reason string) {
+		sc.metrics.Record(&metrics.Record{Direction: d, Reason: policy.Unavailable.String(), Status: status})
+		sc.log.Debug("request refused", "direction", d.String(), "status", status, "reason", reason)
+	}
+}
+
+// run serves until ctx ends, and then stops in order. The error is what made it
+// end before.
+func (sc *sidecar) run(ctx context.Context) error {
+	sc.logStart()
+	// Everything serves on while ctx, which says only that it is time to stop,
+	// has ended.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	group, serving := errgroup.WithContext(serving)
+
+	for _, l := range sc.admin.Listeners() {
+		group.Go(func() error { return serveHTTP(sc.adminServer, l) })
+	}
+	for _, l := range sc.health.Listeners() {
+		group.Go(func() error { return serveHTTP(sc.healthServer, l) })
+	}
+	group.Go(func() error { return sc.inbound.set.Run(serving, sc.inbound.server.ServeConn) })
+	group.Go(func() error { return sc.outbound.set.Run(serving, sc.outbound.server.ServeConn) })
+	group.Go(func() error { return sc.watch(serving) })
+	sc.ready.Done(taskListeners)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			sc.stop(serving)
+		case <-serving.Done():
+		}
+		cancel()
+		return nil
+	})
+	return group.Wait()
+}
+
+func serveHTTP(s *http.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// watch keeps the policy file in force.
+func (sc *sidecar) watch(ctx context.Context) error {
+	w := policy.Watcher{
+		Path: sc.settings.Policy, State: sc.settings.State, Log: sc.log,
+		Apply: sc.apply,
+		Bad: func(err error) {
+			sc.metrics.BadPolicy()
+			sc.reloads.Bad(time.Now(), err)
+		},
+	}
+	return w.Run(ctx)
+}
+
+// apply puts a policy in force: endpoints first, then the policy, then the end of
+// what only the one before had.
+func (sc *sidecar) apply(p *policy.Policy) {
+	next := sc.table.Begin()
+	p.Bind(func(v *policy.Version) policy.Backend {
+		addresses := make([]string, 0, len(v.Endpoints))
+		for _, target := range v.Endpoints {
+			addresses = append(addresses, target.Address)
+		}
+		return next.Group(v.Service.Name, v.Tag, addresses)
+	})
+	sc.store.Replace(p)
+	next.Commit()
+	sc.metrics.Policy(p.Digest)
+	sc.reloads.Good(time.Now())
+	sc.ready.Done(taskPolicy)
+	sc.log.Info("policy in force", "digest", p.Digest, "enabled", p.Enabled, "services", len(p.Services), "rules", len(p.Rules))
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// look is how often a draining sidecar looks whether it is done.
+	look = 20 * time.Millisecond
+	// lastWords is for scrapes and probes that are being answered at the end.
+	lastWords = time.Second
+)
+
+// beginDrain makes the sidecar unready and asks its callers, by Connection: close,
+// to go elsewhere. It serves on.
+func (sc *sidecar) beginDrain() {
+	sc.drainOnce.Do(func() {
+		sc.drainedAt = time.Now()
+		sc.ready.Drain()
+		sc.inbound.server.Drain()
+		sc.log.Info("draining", "grace", sc.settings.Grace, "drain", sc.settings.Drain)
+	})
+}
+
+// stop ends the sidecar in order: it accepts for the rest of the grace, until its
+// callers have heard that it is going; drains what they sent; keeps the app's way
+// out open for as long as the app may use it; and answers operators to the last.
+func (sc *sidecar) stop(ctx context.Context) {
+	sc.beginDrain()
+	sleep(ctx, sc.settings.Grace-time.Since(sc.drainedAt))
+
+	ctx, cancel := context.WithTimeout(ctx, sc.settings.Drain)
+	defer cancel()
+	sc.inbound.set.StopAccepting()
+	waitFor(ctx, func() bool { return sc.inbound.server.Conns() == 0 })
+	waitFor(ctx, func() bool { return sc.outbound.server.Conns() == 0 })
+	sc.outbound.set.StopAccepting()
+	sc.outbound.server.Drain()
+
+	if cut := sc.inbound.server.Active() + sc.outbound.server.Active(); cut > 0 {
+		sc.log.Warn("requests cut, since they took longer than the drain", "requests", cut)
+	}
+	sc.inbound.server.Close()
+	sc.outbound.server.Close()
+
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancelLast()
+	for _, s := range []interface{ Shutdown(context.Context) error }{sc.healthServer, sc.adminServer} {
+		if err := s.Shutdown(last); err != nil {
+			sc.log.Debug("requests of operators cut", "error", err)
+		}
+	}
+	sc.log.Info("stopped")
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func waitFor(ctx context.Context, done func() bool) {
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

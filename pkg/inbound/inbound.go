@@ -1,0 +1,89 @@
+// Package inbound marks requests from other pods and hands them to the app
+// beside us.
+//
+// A request passes these steps in reading order: read its mark, or decide it if
+// this is the first sidecar of its chain; remember trace and tag, for the calls
+// that it causes; write the mark; send it to the app; count.
+package inbound
+
+import (
+	"sync"
+	"time"
+
+	"graylane/internal/http1"
+	"graylane/internal/metrics"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// Inbound is the [http1.Handler] of requests to the app. All fields are required
+// but Service, Edge, Now and Rand.
+type Inbound struct {
+	Store   *policy.Store
+	App     *http1.Origin
+	Carrier *propagate.Carrier
+	Ledger  *propagate.Ledger
+	Metrics *metrics.Metrics
+
+	Service string           // which service the pod is
+	Edge    bool             // believe no caller's tag, whatever the policy says of the service
+	Now     func() time.Time // nil: time.Now
+	Rand    func() uint64    // for shares without a key; nil: math/rand/v2
+
+	calls sync.Pool // of *call
+}
+
+// call is one request on its way in.
+type call struct {
+	x      *http1.Exchange
+	policy *policy.Policy
+	wire   propagate.Wire
+	ids    propagate.IDs
+	mark   propagate.Mark
+	rules  policy.Request
+	record metrics.Record
+	start  time.Time
+}
+
+// Serve hands one request to the app and counts it.
+func (i *Inbound) Serve(x *http1.Exchange) {
+	c, ok := i.calls.Get().(*call)
+	if !ok {
+		c = new(call)
+	}
+	defer i.calls.Put(c)
+	c.x, c.policy, c.start = x, i.Store.Load(), i.now()
+	c.mark = propagate.Mark{}
+	c.record = metrics.Record{
+		Direction: metrics.Inbound, Service: i.Service, Peer: x.Peer,
+		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
+	}
+
+	if c.policy == nil {
+		c.record.Reason = policy.Unavailable.String()
+		x.Reply(503, "no_policy", "no policy is in force yet: see /ready on the health port")
+	} else {
+		i.hand(c)
+	}
+
+	c.record.Status, c.record.Took = x.Status(), i.now().Sub(c.start)
+	i.Metrics.Record(&c.record)
+}
+
+func (i *Inbound) hand(c *call) {
+	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders}
+	i.readMark(c)
+	i.remember(c)
+	i.writeMark(c)
+	c.record.Reason = policy.Local.String()
+	if err := c.x.Send(i.App); err != nil {
+		c.x.Fail(err)
+	}
+}
+
+func (i *Inbound) now() time.Time {
+	if i.Now != nil {
+		return i.Now()
+	}
+	return time.Now()
+}

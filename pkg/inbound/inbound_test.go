@@ -1,0 +1,202 @@
+package inbound_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"graylane/internal/http1"
+	"graylane/internal/metrics"
+	"graylane/pkg/inbound"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+const trusting = `
+apiVersion: graylane.dev/v1
+rules:
+  - {name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}]}
+services:
+  - {name: users, hosts: [users], versions: [{tag: base, endpoints: ["127.0.0.1:1"]}, {tag: gray, endpoints: ["127.0.0.1:2"]}]}
+`
+
+// pod is an app with an inbound side before it.
+type pod struct {
+	*inbound.Inbound
+	url  string
+	seen http.Header // of the last request that the app got
+}
+
+func newPod(t *testing.T, source string) *pod {
+	t.Helper()
+	p := &pod{}
+	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { p.seen = r.Header.Clone() }))
+	t.Cleanup(app.Close)
+	carrier, err := propagate.New(propagate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Inbound = &inbound.Inbound{
+		Store: new(policy.Store), App: http1.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{}),
+		Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute), Metrics: metrics.New("test"), Service: "users",
+	}
+	if source != "" {
+		compiled, err := policy.Parse("policy.yaml", []byte(source))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Store.Replace(compiled)
+	}
+	p.url = serve(t, p.Inbound)
+	return p
+}
+
+func serve(t *testing.T, h http1.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := http1.NewServer(http1.Config{}, h)
+	t.Cleanup(func() { l.Close(); server.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go server.ServeConn(conn, netip.AddrPort{})
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// call sends one request with the headers, given as name, value, name, value.
+func (p *pod) call(t *testing.T, headers ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/v1?q=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	p.seen = nil
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
+const (
+	trace      = "4bf92f3577b34da6a3ce929d0e0e4736"
+	parent     = "00-" + trace + "-00f067aa0ba902b7-01"
+	untrusting = "untrusted: [127.0.0.0/8]\n" + trusting
+	off        = "enabled: false\n" + trusting
+)
+
+func TestWhatTheAppIsTold(t *testing.T) {
+	edge := strings.Replace(trusting, "name: users,", "name: users, edge: true,", 1)
+	for _, c := range []struct {
+		name, policy string
+		headers      []string
+		want         string
+	}{
+		{"a trusted caller's tag is believed", trusting, []string{"X-Gray", "blue"}, "blue"},
+		{"a boolean means gray", trusting, []string{"X-Gray", "true"}, "gray"},
+		{"what is no tag counts as none", trusting, []string{"X-Gray", "no tag!"}, "base"},
+		{"baggage alone carries the tag", trusting, []string{"Baggage", "a=1,x-gray=blue"}, "blue"},
+		{"tracestate alone carries the tag", trusting, []string{"Traceparent", parent, "Tracestate", "a=1,graylane=blue"}, "blue"},
+		{"a decided base request is not decided again", trusting, []string{"X-Gray", "base", "X-User-Id", "7"}, "base"},
+		{"a rule decides at the first sidecar", trusting, []string{"X-User-Id", "7"}, "gray"},
+		{"no rule takes it", trusting, []string{"X-User-Id", "8"}, "base"},
+		{"an untrusted caller's tag is replaced", untrusting, []string{"X-Gray", "gray"}, "base"},
+		{"an untrusted caller's baggage is replaced", untrusting, []string{"Baggage", "x-gray=gray"}, "base"},
+		{"an untrusted caller's tracestate is replaced", untrusting, []string{"Traceparent", parent, "Tracestate", "graylane=gray"}, "base"},
+		{"rules hold for untrusted callers", untrusting, []string{"X-Gray", "base", "X-User-Id", "7"}, "gray"},
+		{"nobody is believed at an edge", edge, []string{"X-Gray", "gray"}, "base"},
+		{"off means base at once", off, []string{"X-Gray", "gray", "X-User-Id", "7"}, "base"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPod(t, c.policy)
+			p.call(t, c.headers...)
+			if got := p.seen.Get("X-Gray"); got != c.want {
+				t.Errorf("X-Gray at the app: got %q, want %q", got, c.want)
+			}
+			if got := p.seen.Get("Baggage"); !strings.Contains(got, "x-gray="+c.want) {
+				t.Errorf("baggage at the app: got %q, want the member x-gray=%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFlagEdgeBelievesNobody(t *testing.T) {
+	p := newPod(t, trusting)
+	p.Edge = true
+	p.call(t, "X-Gray", "gray")
+	if got := p.seen.Get("X-Gray"); got != "base" {
+		t.Errorf("X-Gray at the app: got %q, want base", got)
+	}
+}
+
+func TestTrustedCallerContinuesAKnownTrace(t *testing.T) {
+	p := newPod(t, trusting)
+	p.call(t, "X-Gray", "gray", "Traceparent", parent)
+	p.call(t, "Traceparent", parent)
+	if got := p.seen.Get("X-Gray"); got != "gray" {
+		t.Errorf("X-Gray at the app: got %q, want gray", got)
+	}
+}
+
+func TestStrangerWhoRepeatsATraceIDIsNotMadeGray(t *testing.T) {
+	p := newPod(t, trusting)
+	p.call(t, "X-Gray", "gray", "Traceparent", parent)
+	strict, err := policy.Parse("policy.yaml", []byte(untrusting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Store.Replace(strict)
+	p.call(t, "Traceparent", parent)
+	if got := p.seen.Get("X-Gray"); got != "base" {
+		t.Errorf("X-Gray at the app: got %q, want base", got)
+	}
+	if got := p.Ledger.Conflicts(); got != 1 {
+		t.Errorf("got %d conflicts, want 1", got)
+	}
+}
+
+func TestLedgerIsIdleWhileOff(t *testing.T) {
+	p := newPod(t, off)
+	p.call(t, "Traceparent", parent)
+	if got := p.Ledger.Len(); got != 0 {
+		t.Errorf("got %d remembered traces, want 0", got)
+	}
+}
+
+func TestAppGetsTraceIDsThatTheCallerDidNotSend(t *testing.T) {
+	p := newPod(t, trusting)
+	p.call(t)
+	for _, name := range []string{"Traceparent", "X-Request-Id"} {
+		if p.seen.Get(name) == "" {
+			t.Errorf("the app got no %s", name)
+		}
+	}
+	p.call(t, "Traceparent", parent)
+	if got := p.seen.Get("Traceparent"); got != parent {
+		t.Errorf("traceparent at the app: got %q, want %q", got, parent)
+	}
+}
+
+func TestWithoutPolicyCallersAreToldWhy(t *testing.T) {
+	resp := newPod(t, "").call(t)
+	if resp.StatusCode != 503 || resp.Header.Get("X-Graylane-Error") != "no_policy" {
+		t.Errorf("got %d %q, want 503 no_policy", resp.StatusCode, resp.Header.Get("X-Graylane-Error"))
+	}
+}

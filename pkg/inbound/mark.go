@@ -1,0 +1,68 @@
+package inbound
+
+import (
+	"graylane/internal/metrics"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// readMark finds whose the request is, and gives it trace ids where it has none.
+func (i *Inbound) readMark(c *call) {
+	i.Carrier.IDs(&c.x.Req, &c.ids)
+	c.mark.Tag, c.mark.Source = i.tagOf(c)
+	i.Carrier.Make(&c.x.Req, &c.ids)
+	c.mark.Trace = c.ids.Trace()
+}
+
+// tagOf believes what a trusted caller says, and what is known of the trace it
+// continues. For everyone else, and where neither answers, this is the first
+// sidecar of the chain, which decides.
+func (i *Inbound) tagOf(c *call) (string, propagate.Source) {
+	if !c.policy.Enabled {
+		return policy.Base, propagate.SourceOff
+	}
+	if i.believes(c) {
+		if tag, source, ok := i.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
+			return tag, source
+		}
+		if tag, ok := i.Ledger.Get(c.start, &c.ids); ok {
+			return tag, propagate.SourceLedger
+		}
+	}
+	c.rules = policy.Request{
+		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
+		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: i.Rand,
+	}
+	tag, rule := c.policy.Tag(&c.rules)
+	if rule == nil {
+		return tag, propagate.SourceBase
+	}
+	return tag, propagate.SourceRule
+}
+
+// believes reports whether the caller may hand over a tag. Its address decides,
+// never a header.
+func (i *Inbound) believes(c *call) bool {
+	if i.Edge || !c.policy.Trusts(c.x.Peer.Addr()) {
+		return false
+	}
+	service := c.policy.ServiceNamed(i.Service)
+	return service == nil || !service.Edge
+}
+
+// remember ties the calls that the app makes under these trace ids to the tag.
+func (i *Inbound) remember(c *call) {
+	if c.policy.Enabled {
+		i.Ledger.Put(c.start, &c.ids, c.mark.Tag)
+	}
+}
+
+// writeMark tells the app, and notes for the count what it was told.
+func (i *Inbound) writeMark(c *call) {
+	i.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	c.record.Tag = metrics.Other
+	if c.policy.Names(c.mark.Tag) {
+		c.record.Tag = c.mark.Tag
+	}
+	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace
+}

@@ -1,0 +1,61 @@
+package outbound
+
+import (
+	"graylane/internal/metrics"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// readMark finds whose the request is, and gives it trace ids where it has none.
+func (o *Outbound) readMark(c *call) {
+	o.Carrier.IDs(&c.x.Req, &c.ids)
+	o.Carrier.Learn(&c.ids)
+	c.mark.Tag, c.mark.Source = o.tagOf(c)
+	o.Carrier.Make(&c.x.Req, &c.ids)
+	c.mark.Trace = c.ids.Trace()
+}
+
+// tagOf asks, in this order: what the app forwarded, the inbound request that
+// caused this one, the pod's own tag, the rules.
+func (o *Outbound) tagOf(c *call) (string, propagate.Source) {
+	if !c.policy.Enabled {
+		return policy.Base, propagate.SourceOff
+	}
+	if tag, source, ok := o.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
+		return tag, source
+	}
+	if tag, ok := o.Ledger.Get(c.start, &c.ids); ok {
+		return tag, propagate.SourceLedger
+	}
+	if o.Tag != "" && o.Tag != policy.Base {
+		return o.Tag, propagate.SourcePod
+	}
+	return o.decide(c)
+}
+
+// decide starts a new chain, since nothing says whose the request is. The
+// decision is remembered: the app's further calls under the same trace id belong
+// to the same chain.
+func (o *Outbound) decide(c *call) (string, propagate.Source) {
+	c.rules = policy.Request{
+		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
+		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: o.Rand,
+	}
+	tag, rule := c.policy.Tag(&c.rules)
+	o.Ledger.Put(c.start, &c.ids, tag)
+	if rule == nil {
+		return tag, propagate.SourceBase
+	}
+	return tag, propagate.SourceRule
+}
+
+// writeMark tells the callee, and notes for the count what it was told.
+func (o *Outbound) writeMark(c *call) {
+	o.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	c.record.Service = c.service.Name
+	c.record.Tag = metrics.Other
+	if c.policy.Names(c.mark.Tag) {
+		c.record.Tag = c.mark.Tag
+	}
+	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace
+}

@@ -1,0 +1,102 @@
+// Package outbound sends the app's requests to the version they belong to.
+//
+// A request passes five steps in reading order: whose is it (its mark), which
+// version (the decision), tell the callee (write the mark), which endpoint
+// (pick), send. A host that no service of the policy claims goes to where it was
+// going, without anything of ours.
+package outbound
+
+import (
+	"sync"
+	"time"
+
+	"graylane/internal/http1"
+	"graylane/internal/metrics"
+	"graylane/internal/upstream"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// Outbound is the [http1.Handler] of the app's calls. All fields are required
+// but Tag, Now and Rand.
+type Outbound struct {
+	Store   *policy.Store
+	Table   *upstream.Table
+	Carrier *propagate.Carrier
+	Ledger  *propagate.Ledger
+	Metrics *metrics.Metrics
+
+	Tag  string           // the pod's own tag; empty is base
+	Now  func() time.Time // nil: time.Now
+	Rand func() uint64    // for shares without a key; nil: math/rand/v2
+
+	calls sync.Pool // of *call
+}
+
+// call is one request on its way out.
+type call struct {
+	x       *http1.Exchange
+	policy  *policy.Policy
+	wire    propagate.Wire
+	service *policy.Service
+	ids     propagate.IDs
+	mark    propagate.Mark
+	rules   policy.Request
+	record  metrics.Record
+	start   time.Time
+}
+
+// Serve sends one request of the app on and counts it.
+func (o *Outbound) Serve(x *http1.Exchange) {
+	c, ok := o.calls.Get().(*call)
+	if !ok {
+		c = new(call)
+	}
+	defer o.calls.Put(c)
+	c.x, c.policy, c.start = x, o.Store.Load(), o.now()
+	c.service, c.mark = nil, propagate.Mark{}
+	c.record = metrics.Record{
+		Direction: metrics.Outbound, Peer: x.Peer,
+		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
+	}
+
+	switch {
+	case c.policy == nil:
+		c.record.Reason = policy.Unavailable.String()
+		x.Reply(503, "no_policy", "no policy is in force yet: see /ready on the health port")
+	case len(x.Req.Authority()) == 0:
+		c.record.Reason = policy.Unavailable.String()
+		x.Reply(400, "no_host", "the request names no host, so there is nowhere to send it")
+	default:
+		o.route(c)
+	}
+
+	c.record.Status, c.record.Took = x.Status(), o.now().Sub(c.start)
+	o.Metrics.Record(&c.record)
+}
+
+func (o *Outbound) route(c *call) {
+	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders}
+	c.service = c.policy.ServiceFor(c.x.Req.Authority())
+	if c.service == nil {
+		// What the app may have forwarded of ours means nothing to strangers, and
+		// would tell them who tests what.
+		o.Carrier.Strip(&c.x.Req, &c.wire)
+		o.pass(c)
+		return
+	}
+	o.readMark(c)
+	o.writeMark(c)
+	if len(c.service.Versions) == 0 {
+		o.pass(c)
+		return
+	}
+	o.send(c, c.service.Decide(c.mark.Tag))
+}
+
+func (o *Outbound) now() time.Time {
+	if o.Now != nil {
+		return o.Now()
+	}
+	return time.Now()
+}
