@@ -1,34 +1,44 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
+
+	"graylane/pkg/propagate"
 )
+
+// flagRow is one setting of `run`.
+type flagRow struct{ name, kind, fallback, usage string }
 
 // flagTable is every setting of `run`: as a flag, as GRAYLANE_NAME in the
 // environment (in upper case, _ for -), and as a key of the --config file.
-var flagTable = []struct{ name, kind, fallback, usage string }{
-	{"policy", "file", "", "policy file, watched for changes (required)"},
-	{"inbound", "addresses", ":15006", "where calls from other pods come in"},
-	{"outbound", "addresses", "127.0.0.1:15001,[::1]:15001", "where calls of the app beside us come in; loopback only"},
-	{"admin", "addresses", defaultAdmin, "/policy, /endpoints, /metrics, /debug/pprof/, POST /drain; loopback only"},
-	{"health", "addresses", ":15021", "/live, /ready and /metrics"},
-	{"app", "address", "127.0.0.1:8080", "the app beside us"},
-	{"service", "name", "", "service that this pod belongs to, as the policy names it"},
-	{"tag", "tag", "base", "version that this pod belongs to"},
-	{"edge", "bool", "false", "believe no tag from inbound callers"},
-	{"trace-headers", "names", "", "headers whose ids tie outbound calls to inbound ones, in the order asked (default all known)"},
-	{"trace-make", "names", "auto", "which of them to make where none came; auto: traceparent, X-Request-Id and what the app speaks"},
-	{"trace-sampled", "bool", "true", "flag a traceparent that we make as sampled"},
-	{"state", "folder", "", "keeps the last good policy over a restart (default none)"},
-	{"grace", "duration", "5s", "after SIGTERM: not ready, but accepting still"},
-	{"drain", "duration", "10s", "after the grace: how long requests may take to finish"},
-	{"zone", "name", "", "zone of this pod"},
-	{"log-level", "level", "info", "debug, info, warn or error"},
-	{"log-format", "format", "text", "text or json"},
-	{"access-log", "bool", "false", "log every request"},
-	{"ledger-ttl", "duration", "5m", "how long the tag of a trace is remembered"},
-	{"ledger-size", "number", "100000", "how many traces are remembered"},
-	{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags"},
+func flagTable() []flagRow {
+	known := strings.Join(propagate.KnownTraceHeaders(), ",")
+	return []flagRow{
+		{"policy", "file", "", "policy file, watched for changes (required)"},
+		{"inbound", "addresses", ":15006", "where calls from other pods come in"},
+		{"outbound", "addresses", "127.0.0.1:15001,[::1]:15001", "where calls of the app beside us come in; loopback only"},
+		{"admin", "addresses", defaultAdmin, "/policy, /endpoints, /metrics, /debug/pprof/, POST /drain; loopback only"},
+		{"health", "addresses", ":15021", "/live, /ready and /metrics"},
+		{"app", "address", "127.0.0.1:8080", "the app beside us"},
+		{"service", "name", "", "service that this pod belongs to, as the policy names it"},
+		{"tag", "tag", "base", "version that this pod belongs to"},
+		{"edge", "bool", "false", "believe no tag from inbound callers"},
+		{"trace-headers", "names", known, "headers whose ids tie outbound calls to inbound ones, in the order asked"},
+		{"trace-make", "names", "auto", "which of them to make where none came; auto: traceparent, X-Request-Id and what the app speaks"},
+		{"trace-sampled", "bool", "true", "flag a traceparent that we make as sampled"},
+		{"state", "folder", "", "keeps the last good policy over a restart (default none)"},
+		{"grace", "duration", "5s", "after SIGTERM: not ready, but accepting still"},
+		{"drain", "duration", "10s", "after the grace: how long requests may take to finish"},
+		{"zone", "name", "", "zone of this pod"},
+		{"log-level", "level", "info", "debug, info, warn or error"},
+		{"log-format", "format", "text", "text or json"},
+		{"access-log", "bool", "false", "log every request"},
+		{"ledger-ttl", "duration", "5m", "how long the tag of a trace is remembered"},
+		{"ledger-size", "number", "100000", "how many traces are remembered"},
+		{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags"},
+	}
 }
 
 const (
@@ -39,7 +49,7 @@ const (
 // addFlags adds every setting of `run` to fs, for loadSettings to read.
 func addFlags(fs *pflag.FlagSet) {
 	fs.SortFlags = false
-	for _, f := range flagTable {
+	for _, f := range flagTable() {
 		fs.Var(&flagText{text: f.fallback, kind: f.kind}, f.name, f.usage)
 	}
 }

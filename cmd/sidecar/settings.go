@@ -26,8 +26,8 @@ type settings struct {
 	Zone    string // "" for none
 	Edge    bool
 
-	TraceHeaders []string // nil for all known
-	TraceMake    []string // nil for auto
+	TraceHeaders []string
+	TraceMake    []string // may hold auto
 	TraceSampled bool
 
 	LedgerTTL  time.Duration // above 0
@@ -85,14 +85,11 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 	if !policy.ValidTag(s.Tag) {
 		src.fault("tag", "1 to 63 of a-z, 0-9 and -, neither first nor last a -")
 	}
-	if len(s.TraceMake) == 1 && s.TraceMake[0] == "auto" {
-		s.TraceMake = nil
-	}
 	if _, err := propagate.New(propagate.Config{TraceHeaders: s.TraceHeaders}); err != nil {
-		src.fault("trace-headers", err.Error())
+		src.refuse("trace-headers", err)
 	}
 	if _, err := propagate.New(propagate.Config{Make: s.TraceMake}); err != nil {
-		src.fault("trace-make", err.Error())
+		src.refuse("trace-make", err)
 	}
 	src.refuseClashes(s)
 	if len(src.faults) > 0 {

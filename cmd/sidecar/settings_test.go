@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"graylane/pkg/propagate"
 )
 
 func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
@@ -23,6 +25,8 @@ func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
 		Health:       []string{":15021"},
 		App:          "127.0.0.1:8080",
 		Tag:          "base",
+		TraceHeaders: propagate.KnownTraceHeaders(),
+		TraceMake:    []string{"auto"},
 		TraceSampled: true,
 		LedgerTTL:    5 * time.Minute,
 		LedgerSize:   100_000,
@@ -52,7 +56,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,
 		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true,
 	}
-	for _, f := range flagTable {
+	for _, f := range flagTable() {
 		if _, ok := values[f.name]; !ok && f.name != configFlag {
 			t.Errorf("this test forgets %s", f.name)
 		}
@@ -137,12 +141,6 @@ func TestSwitchesNeedNoValue(t *testing.T) {
 	}
 }
 
-func TestAutoMeansThatNothingIsListed(t *testing.T) {
-	if s := mustLoad(t, "--policy=p", "--trace-make=auto"); s.TraceMake != nil {
-		t.Errorf("got %v, want none", s.TraceMake)
-	}
-}
-
 func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 	tests := []struct{ name, flag, want string }{
 		{"no policy", "--policy=", `policy: required, want the path of the policy file`},
@@ -161,8 +159,8 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 		{"a tag in upper case", "--tag=Gray", `tag: got "Gray" from flag --tag, want 1 to 63 of a-z`},
 		{"no tag", "--tag=", `tag: got "" from flag --tag, want`},
 		{"a switch", "--edge=maybe", `edge: got "maybe" from flag --edge, want true or false`},
-		{"a trace header", "--trace-headers=x-nope", `trace-headers: got "x-nope" from flag --trace-headers, want `},
-		{"a trace header to make", "--trace-make=x-nope", `trace-make: got "x-nope" from flag --trace-make, want `},
+		{"a trace header", "--trace-headers=x-nope", `trace-headers: trace header "x-nope": unknown, want one of traceparent, `},
+		{"a trace header to make", "--trace-make=x-nope", `trace-make: trace header to make "x-nope": unknown, want auto or some of traceparent, `},
 		{"a duration without unit", "--grace=5", `grace: got "5" from flag --grace, want a duration from 0s to 24h0m0s`},
 		{"a negative duration", "--drain=-1s", `drain: got "-1s" from`},
 		{"no memory at all", "--ledger-ttl=0s", `ledger-ttl: got "0s" from flag --ledger-ttl, want a duration from 1ms`},
@@ -187,9 +185,18 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 	}
 }
 
+func TestAFaultOfTheTraceHeadersTellsWhereTheyCameFrom(t *testing.T) {
+	t.Setenv("GRAYLANE_TRACE_HEADERS", "b3,x-nope,x-none")
+	_, err := load(t, "--policy=p")
+	var faults usageError
+	if !errors.As(err, &faults) || len(faults) != 2 || !strings.HasSuffix(faults[1], "(from environment GRAYLANE_TRACE_HEADERS)") {
+		t.Errorf("got %v, want two faults that name the variable", err)
+	}
+}
+
 func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	t.Setenv("GRAYLANE_GRACE", "soon")
-	file := config(t, "s.yaml", "tag: GRAY\ncolour: blue\ntrace:\n  make: b3\nconfig: other.yaml\n")
+	file := config(t, "s.yaml", "tag: GRAY\ncolour: blue\ntrace:\n  make: b3\nlog_level: debug\nconfig: other.yaml\n")
 	name := strings.TrimPrefix(file, "--config=")
 	_, err := load(t, file, "--edge=perhaps")
 	var faults usageError
@@ -199,6 +206,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	want := usageError{
 		"colour: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
 		"config: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
+		"log_level: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
 		"trace.make: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
 		`edge: got "perhaps" from flag --edge, want true or false`,
 		`grace: got "soon" from environment GRAYLANE_GRACE, want a duration from 0s to 24h0m0s, such as 30s or 5m`,

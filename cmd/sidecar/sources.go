@@ -33,7 +33,7 @@ type sources struct {
 // openSources reads the --config file, if there is one.
 func openSources(fs *pflag.FlagSet) (*sources, error) {
 	s := &sources{viper: viper.New(), flags: fs}
-	for _, f := range flagTable {
+	for _, f := range flagTable() {
 		if err := s.viper.BindFlagValue(f.name, boundFlag{fs.Lookup(f.name)}); err != nil {
 			return nil, fmt.Errorf("reading flag %s: %w", f.name, err)
 		}
@@ -63,9 +63,12 @@ func (s *sources) refuseUnknownKeys() {
 	keys := s.viper.AllKeys()
 	slices.Sort(keys)
 	for _, key := range keys {
-		if s.viper.InConfig(configFlag) && key == configFlag || s.flags.Lookup(key) == nil {
-			s.faults = append(s.faults, fmt.Sprintf("%s: unknown key in file %s, want a flag of `sidecar run --help` without its dashes", key, s.file))
+		// Viper lists the flags as well; --config alone has no place in a file.
+		isFlag := slices.ContainsFunc(flagTable(), func(f flagRow) bool { return f.name == key })
+		if isFlag && (key != configFlag || !s.viper.InConfig(key)) {
+			continue
 		}
+		s.faults = append(s.faults, fmt.Sprintf("%s: unknown key in file %s, want a flag of `sidecar run --help` without its dashes", key, s.file))
 	}
 }
 
@@ -117,6 +120,13 @@ func (s *sources) faultIn(name, item, want string) {
 	s.faults = append(s.faults, fmt.Sprintf("%s: got %q from %s, want %s", name, item, s.origin(name), want))
 }
 
+// refuse is fault for what somebody else has judged; each line of err is a fault.
+func (s *sources) refuse(name string, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		s.faults = append(s.faults, fmt.Sprintf("%s: %s (from %s)", name, line, s.origin(name)))
+	}
+}
+
 // origin names where the setting came from.
 func (s *sources) origin(name string) string {
 	variable := envName(name)
@@ -154,10 +164,5 @@ func strayVariables(environ []string) []string {
 }
 
 func isSetting(variable string) bool {
-	for _, f := range flagTable {
-		if envName(f.name) == variable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(flagTable(), func(f flagRow) bool { return envName(f.name) == variable })
 }
