@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -115,10 +116,9 @@ func (s *sources) refuseClashes(set *settings) {
 			if err != nil || addr.Port() == 0 {
 				continue
 			}
-			for _, other := range uses {
-				if overlap(addr, other.addr) {
-					s.faultIn(setting, item, fmt.Sprintf("another port than %s has (%s)", other.setting, other.addr))
-				}
+			taken := slices.IndexFunc(uses, func(u use) bool { return overlap(addr, u.addr) })
+			if taken >= 0 {
+				s.faultIn(setting, item, fmt.Sprintf("another port than %s has (%s)", uses[taken].setting, uses[taken].addr))
 			}
 			uses = append(uses, use{setting, addr})
 		}

@@ -169,6 +169,7 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 		{"a level", "--log-level=loud", `log-level: got "loud" from flag --log-level, want debug, info, warn or error`},
 		{"a format", "--log-format=xml", `log-format: got "xml" from flag --log-format, want text or json`},
 		{"two listeners on one port", "--health=:15006", `health: got ":15006" from flag --health, want another port than inbound has`},
+		{"every address over one of loopback", "--health=:15001", `health: got ":15001" from flag --health, want another port than outbound has (127.0.0.1:15001)`},
 		{"an app that is the sidecar", "--app=127.0.0.1:15006", `app: got "127.0.0.1:15006" from flag --app, want another port than inbound has`},
 	}
 	for _, test := range tests {

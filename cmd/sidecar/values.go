@@ -66,13 +66,18 @@ func (s *sources) peer(name string) string {
 	return addr
 }
 
+func noWordLetter(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("-_./", r):
+		return false
+	}
+	return true
+}
+
 // word reads a name that goes into logs and metrics.
 func (s *sources) word(name string) string {
 	word := s.text(name)
-	outside := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r))
-	}
-	if len(word) > 253 || strings.ContainsFunc(word, outside) {
+	if len(word) > 253 || strings.ContainsFunc(word, noWordLetter) {
 		s.fault(name, "at most 253 letters, digits and -_./")
 	}
 	return word
