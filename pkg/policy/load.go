@@ -1,9 +1,179 @@
 package policy
 
-// Load reads and compiles the policy file at path. The error is Faults where
-// the file can be read but is no good policy, else that of reading it.
-func Load(path string) (*Policy, error) { return nil, nil }
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Load reads and compiles the policy file at path, and the lists that it
+// names beside it. The error is Faults where the file can be read but is no
+// good policy, else that of reading it.
+func Load(path string) (*Policy, error) {
+	p, _, err := load(path)
+	return p, err
+}
+
+// load is Load that also tells what was read.
+func load(path string) (*Policy, content, error) {
+	// A ConfigMap is replaced as a whole by turning a symlink. What is read
+	// while that happens may be of two generations: read again.
+	const tries = 3
+	for range tries - 1 {
+		before, _ := filepath.EvalSymlinks(path)
+		p, c, err := loadOnce(path)
+		if after, _ := filepath.EvalSymlinks(path); after == before {
+			return p, c, err
+		}
+	}
+	return loadOnce(path)
+}
+
+func loadOnce(path string) (*Policy, content, error) {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		err = fmt.Errorf("read policy %s: %w", path, cause(err))
+		return nil, content{err: err.Error()}, err
+	}
+	data, err := readFile(file, maxFile)
+	if err != nil {
+		err = fmt.Errorf("read policy %s: %w", path, err)
+		return nil, content{err: err.Error()}, err
+	}
+	p, l, err := parse(path, filepath.Dir(file), data)
+	return p, content{sum: string(l.sum.Sum(nil)), data: data, lists: l.names}, err
+}
 
 // Parse compiles data as the policy file called name. The error is Faults.
-// Files that `valuesFrom` names are read from the folder of name.
-func Parse(name string, data []byte) (*Policy, error) { return nil, nil }
+// Lists that it names are read from the folder of name.
+func Parse(name string, data []byte) (*Policy, error) {
+	p, _, err := parse(name, filepath.Dir(name), data)
+	return p, err
+}
+
+func parse(name, dir string, data []byte) (*Policy, *lists, error) {
+	l := newLists(dir, data)
+	rep := &report{file: name}
+	spec, root := parseSpec(data, rep)
+	if spec == nil {
+		return nil, l, rep.sorted()
+	}
+	p := compile(spec, root, rep, l)
+	if faults := rep.sorted(); len(faults) > 0 {
+		return nil, l, faults
+	}
+	p.Digest = l.digest()
+	return p, l, nil
+}
+
+// parseSpec reads a policy file; nil: it is none at all.
+func parseSpec(data []byte, rep *report) (*Spec, place) {
+	if len(data) > maxFile {
+		rep.add(place{}, "%d bytes, want at most %d", len(data), maxFile)
+		return nil, place{}
+	}
+	root, fault := parseTree(data)
+	if fault != nil {
+		fault.File = rep.file
+		rep.faults = append(rep.faults, *fault)
+		return nil, place{}
+	}
+	p := place{node: root}
+	spec := new(Spec)
+	d := &decoder{report: rep}
+	if p, ok := d.follow(p); ok {
+		d.decode(p, reflect.ValueOf(spec).Elem(), 0)
+	}
+	return spec, p
+}
+
+// parseTree reads the one YAML document in data.
+func parseTree(data []byte) (*yaml.Node, *Fault) {
+	in := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	err := in.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, &Fault{What: "empty, want a policy"}
+	case err != nil:
+		return nil, syntaxFault(data, err)
+	}
+	var more yaml.Node
+	if err := in.Decode(&more); err == nil {
+		return nil, &Fault{Line: more.Line, Column: more.Column, What: "a second document, want one"}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxFault(data, err)
+	}
+	return doc.Content[0], nil
+}
+
+// syntaxFault says where text stops being YAML. The parser's own line is that
+// of what it was reading, or off by one: what counts is how far it got.
+func syntaxFault(data []byte, err error) *Fault {
+	in := &bytewise{data: data}
+	var doc yaml.Node
+	for dec := yaml.NewDecoder(in); dec.Decode(&doc) == nil; {
+		doc = yaml.Node{}
+	}
+	seen := bytes.TrimRight(data[:in.read], " \t\r\n")
+	start := bytes.LastIndexByte(seen, '\n') + 1
+	indent := len(seen[start:]) - len(bytes.TrimLeft(seen[start:], " \t"))
+	what := strings.TrimPrefix(err.Error(), "yaml: ")
+	if cut, rest, ok := strings.Cut(what, ": "); ok && strings.HasPrefix(cut, "line ") {
+		what = rest
+	}
+	return &Fault{
+		Line:   bytes.Count(seen, newline) + 1,
+		Column: indent + 1,
+		What:   "no YAML from here, or from the line above: " + what,
+	}
+}
+
+// bytewise hands out one byte at a time.
+type bytewise struct {
+	data []byte
+	read int
+}
+
+func (b *bytewise) Read(p []byte) (int, error) {
+	if b.read == len(b.data) {
+		return 0, io.EOF
+	}
+	p[0] = b.data[b.read]
+	b.read++
+	return 1, nil
+}
+
+// content is what a policy was made of, to tell whether it has changed.
+type content struct {
+	sum   string   // of the policy file and its lists
+	err   string   // why the policy file could not be read; "": it was
+	data  []byte   // the policy file
+	lists []string // names of the lists beside it
+}
+
+// same tells whether c and other are made of the same.
+func (c *content) same(other *content) bool { return c.sum == other.sum && c.err == other.err }
+
+// changed tells whether path may hold something else than c now.
+func (c *content) changed(path string) bool {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return true
+	}
+	data, err := readFile(file, maxFile)
+	if err != nil {
+		return true
+	}
+	l := newLists(filepath.Dir(file), data)
+	for _, name := range c.lists {
+		l.skim(name)
+	}
+	return string(l.sum.Sum(nil)) != c.sum
+}

@@ -1,8 +1,9 @@
 package policy
 
 import (
+	"math/bits"
 	"net/netip"
-	"time"
+	"sync"
 )
 
 // Policy is all rules in force, compiled and immutable once it is published.
@@ -19,32 +20,108 @@ type Policy struct {
 	// AcceptHeaders are further names of the tag header: read and taken off,
 	// never written.
 	AcceptHeaders []string
+	// HeaderValues are the words that the tag header says for tags, where they
+	// differ from the tag itself. Callers must not change the map.
+	HeaderValues map[string]string
+
+	trust, untrusted []netip.Prefix
+	words            map[string]string // what the tag header may say -> tag
+	tags             map[string]bool   // that rules and versions have
+	names            map[string]*Service
+	hosts            hosts
+	matches          []match // of all rules, in order
+	sources          []source
+	index            index
+	readers          sync.Pool
 }
 
 // Trusts tells whether the tag that this peer hands over is believed: it is
 // inside `trust` and not inside `untrusted`. IPv4 in IPv6 counts as IPv4. It
 // does not allocate.
-func (p *Policy) Trusts(peer netip.Addr) bool { return false }
+func (p *Policy) Trusts(peer netip.Addr) bool {
+	return contains(p.trust, peer) && !contains(p.untrusted, peer)
+}
 
 // Intern returns the tag that a word in the tag header means, as a shared
 // string: a tag that the policy names (base and gray always), `true`, `1`,
 // `false`, `0`, and what `headerValues` lists. It does not allocate.
-func (p *Policy) Intern(word []byte) (tag string, ok bool) { return "", false }
+func (p *Policy) Intern(word []byte) (tag string, ok bool) {
+	tag, ok = p.words[string(word)]
+	return tag, ok
+}
 
-// HeaderValue returns what the tag header says for tag: the tag itself, unless
-// `headerValues` names another word. It does not allocate.
-func (p *Policy) HeaderValue(tag string) string { return tag }
+// Names tells whether a rule or a version of the policy has this tag; base and
+// gray always count. It does not allocate.
+func (p *Policy) Names(tag string) bool { return p.tags[tag] }
 
-// ServiceFor returns the service that claims authority, the host as the caller
-// named it, or nil. It does not allocate.
-func (p *Policy) ServiceFor(authority []byte) *Service { return nil }
+// ServiceFor returns the service that claims the host as the caller named it,
+// with its port if it had one, or nil. A full name wins over a wildcard, a
+// longer wildcard over a shorter, then one with a port over one without. It
+// does not allocate.
+func (p *Policy) ServiceFor(named []byte) *Service {
+	if len(p.hosts) == 0 {
+		return nil
+	}
+	var a authority
+	a.set(named)
+	return p.hosts.find(&a)
+}
 
 // ServiceNamed returns the service with that name, or nil.
-func (p *Policy) ServiceNamed(name string) *Service { return nil }
+func (p *Policy) ServiceNamed(name string) *Service { return p.names[name] }
 
-// Tag returns the tag that the rules give r and the rule that did, or Base and
-// nil where no rule takes it. It does not allocate.
-func (p *Policy) Tag(r *Request) (tag string, rule *Rule) { return Base, nil }
+// Tag returns the tag that the rules give r and the rule that did: the first
+// that takes it, in the order of the file. It returns Base and nil where none
+// does, and where the policy is not enabled. It does not allocate.
+func (p *Policy) Tag(r *Request) (tag string, rule *Rule) {
+	if !p.Enabled || len(p.Rules) == 0 {
+		return Base, nil
+	}
+	in := p.read(r)
+	defer p.done(in)
+	p.index.candidates(in)
+	refused := -1 // index of the last rule that is idle or whose share said no
+	for word := range in.bits {
+		for set := in.bits[word]; set != 0; set &= set - 1 {
+			m := &p.matches[word*64+bits.TrailingZeros64(set)]
+			if m.rule == refused {
+				continue
+			}
+			rule := p.Rules[m.rule]
+			if !rule.active(r.Now) {
+				refused = m.rule
+				continue
+			}
+			if !m.rest(in) {
+				continue
+			}
+			if d := rule.take(in); d.tag != "" {
+				return d.tag, rule
+			}
+			refused = m.rule
+		}
+	}
+	return Base, nil
+}
+
+// read returns a reader for r, which done must be called with.
+func (p *Policy) read(r *Request) *reader {
+	in, ok := p.readers.Get().(*reader)
+	if !ok {
+		in = &reader{
+			policy: p,
+			cells:  make([]cell, len(p.sources)),
+			bits:   make([]uint64, len(p.index.always)),
+		}
+	}
+	in.request = *r
+	return in
+}
+
+func (p *Policy) done(in *reader) {
+	in.reset()
+	p.readers.Put(in)
+}
 
 // Bind sets the backend of every version to what f returns for it. It must be
 // called before p is published.
@@ -54,12 +131,4 @@ func (p *Policy) Bind(f func(*Version) Backend) {
 			v.Backend = f(v)
 		}
 	}
-}
-
-// Rule gives a tag to the requests that it takes.
-type Rule struct {
-	Name string
-	Tag  string // "" where `split` gives several
-
-	from, until time.Time
 }

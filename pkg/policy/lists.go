@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// lists reads the files that `valuesFrom` names, each once, and sums up all
+// that a policy is made of.
+type lists struct {
+	dir   string
+	names []string // in the order in which they were first named
+	data  map[string]listData
+	sum   hash.Hash // of the policy file and the lists, one after the other
+	size  int64
+}
+
+type listData struct {
+	data []byte
+	err  error
+}
+
+func newLists(dir string, policy []byte) *lists {
+	l := &lists{dir: dir, data: map[string]listData{}, sum: sha256.New()}
+	l.sum.Write(policy)
+	return l
+}
+
+// read returns the content of the file with that name beside the policy file.
+func (l *lists) read(name string) ([]byte, error) {
+	if known, ok := l.data[name]; ok {
+		return known.data, known.err
+	}
+	data, err := l.load(name)
+	l.names = append(l.names, name)
+	l.data[name] = listData{data, err}
+	sumList(l.sum, data, err)
+	return data, err
+}
+
+func (l *lists) load(name string) ([]byte, error) {
+	path, err := l.path(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(path, maxList)
+	if err != nil {
+		return nil, err
+	}
+	l.size += int64(len(data))
+	if l.size > maxLists {
+		return nil, fmt.Errorf("more than %d MiB in all lists together", maxLists>>20)
+	}
+	return data, nil
+}
+
+// skim adds a list to the sum without keeping it.
+func (l *lists) skim(name string) {
+	path, err := l.path(name)
+	if err == nil {
+		err = copyFile(l.sum, path, maxList)
+	}
+	if err != nil {
+		sumList(l.sum, nil, err)
+	}
+}
+
+func (l *lists) path(name string) (string, error) {
+	if !filepath.IsLocal(name) {
+		return "", errors.New("want the name of a file beside the policy file")
+	}
+	return filepath.Join(l.dir, name), nil
+}
+
+// digest returns the first 12 hex digits of the sum: those of
+// `cat policy.yaml testers.txt | sha256sum`.
+func (l *lists) digest() string {
+	return hex.EncodeToString(l.sum.Sum(nil))[:12]
+}
+
+// sumList adds a list, or why it cannot be read, to a sum.
+func sumList(sum hash.Hash, data []byte, err error) {
+	if err != nil {
+		fmt.Fprintf(sum, "\x00%v", err)
+		return
+	}
+	sum.Write(data)
+}
+
+// readFile reads a file of at most limit bytes. The error names no path: the
+// caller says which file it is about.
+func readFile(path string, limit int64) ([]byte, error) {
+	var data bytes.Buffer
+	if err := copyFile(&data, path, limit); err != nil {
+		return nil, err
+	}
+	return data.Bytes(), nil
+}
+
+func copyFile(to io.Writer, path string, limit int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return cause(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return errors.New("a directory, want a file")
+	}
+	n, err := io.Copy(to, io.LimitReader(f, limit+1))
+	if err != nil {
+		return cause(err)
+	}
+	if n > limit {
+		return fmt.Errorf("larger than %d MiB", limit>>20)
+	}
+	return nil
+}
+
+// cause takes the path off an error of the file system.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

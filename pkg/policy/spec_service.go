@@ -1,0 +1,24 @@
+package policy
+
+// ServiceSpec is a service as written.
+type ServiceSpec struct {
+	Name     string        `yaml:"name" need:"yes" doc:"Unique name of the service."`
+	Hosts    []string      `yaml:"hosts" default:"the name" doc:"How callers name it: any case, with or without trailing dot. With a port it claims that port only, and wins over one without. *.shop.svc claims all names below; the longest wins, and a full name wins over it."`
+	Edge     bool          `yaml:"edge" default:"false" doc:"Callers from outside come here first: no inbound tag is believed, whoever hands it over."`
+	Fallback string        `yaml:"fallback" default:"base" enum:"base,none" doc:"What serves a tag that this service cannot serve: its base version, or nothing (503)."`
+	Versions []VersionSpec `yaml:"versions" doc:"Its deployments. Left out: requests are marked and sent where they were going."`
+}
+
+// VersionSpec is one deployment of a service.
+type VersionSpec struct {
+	Tag       string         `yaml:"tag" need:"yes" doc:"Its tag, unique in the service; base is what serves everything else."`
+	Endpoints []EndpointSpec `yaml:"endpoints" need:"yes" doc:"Its addresses; [] for none now."`
+}
+
+// EndpointSpec is one address of a version; `host:port` alone is short for
+// {address: host:port}.
+type EndpointSpec struct {
+	Address string `yaml:"address" need:"yes" short:"yes" doc:"host:port, or host alone, which keeps the caller's port."`
+	Weight  *int   `yaml:"weight" default:"1" doc:"Its part of the version's requests. 0: none, unless all are 0."`
+	Zone    string `yaml:"zone" doc:"Its zone."`
+}
