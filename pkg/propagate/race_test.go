@@ -1,0 +1,5 @@
+//go:build race
+
+package propagate
+
+const raceEnabled = true

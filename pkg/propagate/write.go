@@ -1,0 +1,57 @@
+package propagate
+
+// Write puts tag on h, in place of any that is there: in the tag header, in the baggage member and in
+// the tracestate member. Members of others stay as they are, byte for byte and in their order, and
+// ours comes first, where it is dropped last; where there is too much for what W3C asks of a
+// receiver, whole members of others are dropped from the end. Several field lines of a list become
+// one when it has to change. Other names for the tag header, look-alikes included, are taken off.
+//
+// What is no tag is written as base, whatever it is.
+func (c *Carrier) Write(h Header, w *Wire, tag string) {
+	if !validTag(tag) {
+		tag = baseTag
+	}
+	s := c.borrow()
+	defer c.giveBack(s)
+	w.takeOff(h)
+	s.buf = append(s.buf[:0], w.valueOf(tag)...)
+	h.Set(w.Header, s.buf)
+	s.write(h, &baggage, tag)
+	s.write(h, &tracestate, tag)
+}
+
+// Strip takes the tag header, its other names and look-alikes, and both members off h. Members of
+// others stay as they are.
+func (c *Carrier) Strip(h Header, w *Wire) {
+	s := c.borrow()
+	defer c.giveBack(s)
+	w.takeOff(h)
+	s.strip(h, &baggage)
+	s.strip(h, &tracestate)
+}
+
+func (w *Wire) takeOff(h Header) {
+	h.DelAlike(w.Header)
+	for _, name := range w.Accept {
+		h.DelAlike(name)
+	}
+}
+
+// valueOf returns the header value for tag. A value that would end the field line is not used.
+func (w *Wire) valueOf(tag string) string {
+	text, ok := w.Values[tag]
+	if !ok || !fieldValue(text) {
+		return tag
+	}
+	return text
+}
+
+// fieldValue reports whether text can be a field value as it is (RFC 9110, section 5.5).
+func fieldValue(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return text != ""
+}
