@@ -37,7 +37,7 @@ func (s *show) run(ctx context.Context) error {
 	if err := s.play(ctx, 1, scene{title: "The policy says: users 1, 2 and 3 are gray.", gray: testers}); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\nFrom here on other users keep coming while things change.\n")
+	fmt.Fprintf(s.out, "\nFrom here on users keep coming while things change.\n")
 	crowd := startCrowd(ctx, s.visitor)
 	for i, scene := range []scene{
 		{"A rule is added: users 10, 11 and 12 too.", s.put(moreRules), friends, ""},

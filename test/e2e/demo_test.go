@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// demoPorts is how many ports in a row a demo uses.
+const demoPorts = 70
+
 // buildDemo gives the path of the demo, built once.
 var buildDemo = sync.OnceValues(func() (string, error) {
 	out := filepath.Join(scratch, "demo")
@@ -24,7 +27,7 @@ func startDemo(t testing.TB, flags ...string) (p *process, portBase int, dir str
 	t.Helper()
 	path, err := buildDemo()
 	must(t, err)
-	portBase, dir = freePorts(t, 70), t.TempDir()
+	portBase, dir = freePorts(t, demoPorts), t.TempDir()
 	args := append([]string{"--port-base", strconv.Itoa(portBase), "--dir", dir}, flags...)
 	// The demo is run from inside the checkout, as its users do.
 	return startIn(t, repository, "demo", nil, path, args...), portBase, dir
@@ -60,7 +63,7 @@ func TestDemoShowsWhatItPromisesAndEnds(t *testing.T) {
 func TestDemoStartsNothingWhereAPortIsTaken(t *testing.T) {
 	path, err := buildDemo()
 	must(t, err)
-	portBase := freePorts(t, 70)
+	portBase := freePorts(t, demoPorts)
 	for _, port := range []int{portBase + 1, portBase + 26} {
 		l, err := net.Listen("tcp", local(port))
 		must(t, err)
@@ -80,12 +83,8 @@ func TestDemoStartsNothingWhereAPortIsTaken(t *testing.T) {
 	}
 }
 
+// checkNothingListens wants all ports of a demo that has ended to be free.
 func checkNothingListens(t *testing.T, portBase int) {
 	t.Helper()
-	for port := portBase; port < portBase+70; port++ {
-		if c, err := net.Dial("tcp", local(port)); err == nil {
-			_ = c.Close()
-			t.Errorf("port %d is still served", port)
-		}
-	}
+	waitFor(t, "no process of the demo listens", func() bool { return allFree(portBase, demoPorts) })
 }
