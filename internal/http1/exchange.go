@@ -1,0 +1,115 @@
+package http1
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// Exchange is one request and its reply. A Handler edits Req and then sends it on or replies.
+//
+// Its buffers: the head of the request stays where it was read until Serve returns. Body bytes that
+// came with it are sent from there, and stay for a second try. As soon as more of the caller's bytes
+// have to be read, the wire gets a buffer of its own and the first one is pinned. The head of a
+// reply lives in the buffer of the origin's wire until it is written.
+type Exchange struct {
+	Req  Request
+	Peer netip.AddrPort // the caller
+	Dst  netip.AddrPort // where it was going (original destination), zero if not known
+
+	server *Server
+	caller *caller
+	wire   *wire // the caller's
+	guard  *guard
+
+	body   body
+	first  []byte // of the body, came with the head
+	pinned []byte // buffer of the head, taken from wire
+
+	to        sending
+	reply     reply
+	received  body   // of the reply
+	bare      chunks // reads it again where the caller gets it unchunked
+	setReply  head   // lines of SetReply
+	unchunk   bool   // the reply comes in chunks, and the caller does not know them
+	continued bool   // an interim reply has come
+
+	status  int
+	replied bool // a final reply has begun
+	keep    bool // the caller's connection can serve another request
+	broken  bool // the reply, or the request, ended too early: nothing can follow
+	disrupt bool // and the caller could take the end for a regular one
+
+	// A goroutine that uploads has the caller's reading side and the origin's writing side.
+	uploading     bool
+	halted        atomic.Bool // it is to end
+	began         atomic.Bool // a final reply has begun
+	pending       int         // bytes of wire.unread that were taken and have to be written
+	uploadErr     *Error
+	uploaded      chan struct{} // it has ended
+	startUpload   func()        // x.upload, made once
+	startUpstream func()        // x.upstream, made once
+
+	parsers parsers
+}
+
+func (x *Exchange) begin(k *caller) {
+	x.server, x.caller, x.wire, x.guard = k.server, k, k.wire, &k.guard
+	x.Peer, x.Dst = k.peer, k.dst
+}
+
+// end gives everything back.
+func (x *Exchange) end() {
+	s := x.server
+	s.bufs.put(x.pinned)
+	x.guard.origin.Store(nil)
+	x.Req.reset()
+	x.reply.reset()
+	x.setReply.reset()
+	x.server, x.caller, x.wire, x.guard = nil, nil, nil, nil
+	x.first, x.pinned, x.body = nil, nil, body{}
+	x.to, x.received, x.bare, x.unchunk, x.continued = sending{}, body{}, chunks{}, false, false
+	x.status, x.replied, x.keep, x.broken, x.disrupt = 0, false, false, false, false
+	x.pending, x.uploadErr = 0, nil
+	x.began.Store(false)
+	s.exchanges.Put(x)
+}
+
+// Status is that of the reply that went to the caller, 0 if none did.
+func (x *Exchange) Status() int { return x.status }
+
+// Replied says that a reply has begun; interim ones do not count.
+func (x *Exchange) Replied() bool { return x.replied }
+
+// SetReply puts one line on the reply to the caller, whoever makes it, in place of all of that name.
+// It is for fields of the message, not for those of the connection.
+func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(value)) }
+
+// pin keeps the head where it is while more is read from the caller.
+func (x *Exchange) pin() {
+	if x.pinned == nil {
+		x.wire.want = large
+		x.pinned = x.wire.detach()
+		x.wire.want = small
+	}
+}
+
+// lingering is how long a caller that is still sending has to read the reply.
+const lingering = 3 * time.Second
+
+// finish ends the exchange towards the caller; false: the connection has to end.
+func (x *Exchange) finish() bool {
+	if !x.replied && !x.broken {
+		x.Fail(&Error{Op: "serve", Reason: NoReply})
+	}
+	switch {
+	case x.disrupt:
+		x.wire.abort()
+	case x.broken:
+	case !x.keep:
+		x.caller.linger()
+	default:
+		return true
+	}
+	return false
+}

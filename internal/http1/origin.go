@@ -1,0 +1,158 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// OriginConfig says how to speak to an Origin. The zero value works.
+type OriginConfig struct {
+	Connect time.Duration // to connect, default 5 s
+	Header  time.Duration // from the end of the request to the head of the reply, default 60 s, below 0: no limit
+	Idle    time.Duration // without a byte moving while a body is on its way, default 5 min, below 0: no limit
+	Keep    time.Duration // an unused connection is kept, default 50 s
+	MaxIdle int           // unused connections kept, default 256, below 0: none
+	Retries int           // how often an idempotent request is sent again after a kept connection broke, default 1, below 0: never
+	// Dial connects, default net.Dialer. The connection must be backed by a socket (syscall.Conn).
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// Origin is one address that requests are sent to, with its pool of connections. The one used last
+// is used next, so that what is not needed grows old and is closed.
+type Origin struct {
+	addr string
+	cfg  OriginConfig
+
+	mu     sync.Mutex
+	idle   []kept      // oldest first
+	reaper *time.Timer // made with the first kept connection
+	armed  bool        // reaper is going to fire
+	closed bool
+}
+
+type kept struct {
+	wire  *wire
+	until int64 // monotonic
+}
+
+// NewOrigin connects to nothing yet.
+func NewOrigin(addr string, cfg OriginConfig) *Origin {
+	orDefault := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	orDefault(&cfg.Connect, 5*time.Second)
+	orDefault(&cfg.Header, 60*time.Second)
+	orDefault(&cfg.Idle, 5*time.Minute)
+	orDefault(&cfg.Keep, 50*time.Second)
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = 256
+	}
+	if cfg.Retries == 0 {
+		cfg.Retries = 1
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", addr)
+		}
+	}
+	return &Origin{addr: addr, cfg: cfg}
+}
+
+// Addr is the address that NewOrigin was given.
+func (o *Origin) Addr() string { return o.addr }
+
+// Close closes the idle connections; busy ones are closed when they finish. Requests may still be
+// sent, each on a connection of its own.
+func (o *Origin) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, k := range o.idle {
+		k.wire.close()
+	}
+	o.idle = nil
+}
+
+// take lends the connection that was used last; nil if there is none. Whether it is still good is
+// for the taker to find out.
+func (o *Origin) take(now int64) *wire {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for n := len(o.idle); n > 0; n = len(o.idle) {
+		k := o.idle[n-1]
+		o.idle[n-1] = kept{}
+		o.idle = o.idle[:n-1]
+		if now <= k.until {
+			return k.wire
+		}
+		k.wire.close()
+	}
+	return nil
+}
+
+// put takes a connection back that has finished an exchange in good order, to keep it for d or less.
+func (o *Origin) put(w *wire, now int64, d time.Duration) {
+	w.release()
+	w.want = small
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || len(o.idle) >= o.cfg.MaxIdle || w.buf != nil {
+		w.close()
+		return
+	}
+	o.idle = append(o.idle, kept{wire: w, until: now + int64(min(d, o.cfg.Keep))})
+	if o.armed {
+		return
+	}
+	o.armed = true
+	if o.reaper == nil {
+		o.reaper = time.AfterFunc(o.cfg.Keep, o.reap)
+	} else {
+		o.reaper.Reset(o.cfg.Keep)
+	}
+}
+
+// reap closes what nobody took for so long.
+func (o *Origin) reap() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := monotonic()
+	old := func(k kept) bool {
+		if now <= k.until {
+			return false
+		}
+		k.wire.close()
+		return true
+	}
+	o.idle = slices.DeleteFunc(o.idle, old)
+	if o.armed = len(o.idle) > 0; o.armed {
+		o.reaper.Reset(o.cfg.Keep / 2)
+	}
+}
+
+// dial connects anew.
+func (o *Origin) dial(bufs *buffers) (*wire, *Error) {
+	ctx, cancel := context.WithTimeout(context.Background(), o.cfg.Connect)
+	defer cancel()
+	c, err := o.cfg.Dial(ctx, o.addr)
+	if err == nil {
+		var w *wire
+		if w, err = newWire(c, bufs); err == nil {
+			return w, nil
+		}
+		_ = c.Close()
+	}
+	reason := ConnectRefused
+	var timeout interface{ Timeout() bool }
+	if ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
+		reason = ConnectTimeout
+	}
+	return nil, &Error{Op: "connect", Addr: o.addr, Reason: reason, Retryable: true, Err: err}
+}
