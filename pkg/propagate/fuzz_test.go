@@ -14,10 +14,7 @@ func FuzzRead(f *testing.F) {
 	}
 	c := carrier(f, Config{})
 	f.Fuzz(func(t *testing.T, x, b1, b2, ts string) {
-		h := new(head)
-		for _, l := range []line{{"X-Gray", []byte(x)}, {"baggage", []byte(b1)}, {"baggage", []byte(b2)}, {"tracestate", []byte(ts)}} {
-			h.lines = append(h.lines, l)
-		}
+		h := &head{lines: []line{{"X-Gray", []byte(x)}, {"baggage", []byte(b1)}, {"baggage", []byte(b2)}, {"tracestate", []byte(ts)}}}
 		others := foreign(h)
 		if tag, _, ok := c.Read(h, &xGray, intern); ok != validTag(tag) {
 			t.Errorf("read %q, %v", tag, ok)

@@ -109,7 +109,8 @@ func TestAnIDIsReadFromEachFormat(t *testing.T) {
 		{"uber-trace-id, 33 digits", "uber-trace-id: 0" + hexA + ":" + span + ":0:1\n", "", unsaid},
 		{"uber-trace-id, zero", "uber-trace-id: 0:" + span + ":0:1\n", "", unsaid},
 		{"uber-trace-id, no digits", "uber-trace-id: x:" + span + ":0:1\n", "", unsaid},
-		{"uber-trace-id, no flags", "uber-trace-id: " + hexA + ":" + span + ":0:\n", "", unsaid},
+		{"uber-trace-id, empty flags", "uber-trace-id: " + hexA + ":" + span + ":0:\n", hexA, unsaid},
+		{"uber-trace-id, strange flags", "uber-trace-id: " + hexA + ":" + span + ":0:x\n", "", unsaid},
 
 		{"sw8", "sw8: " + sw8("a6b3.62.16") + "\n", "a6b3.62.16", sampled},
 		{"sw8, not sampled", "sw8: 0" + sw8("a6b3.62.16")[1:] + "\n", "a6b3.62.16", unsampled},

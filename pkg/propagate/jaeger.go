@@ -2,8 +2,8 @@ package propagate
 
 import "bytes"
 
-// readJaeger reads TRACE:SPAN:PARENT:FLAGS in hexadecimal without leading zeros (Jaeger client
-// libraries, "Propagation Format"). Some clients write the colons as %3A.
+// readJaeger reads TRACE:SPAN:PARENT:FLAGS in hexadecimal, leading zeros left out (Jaeger client
+// libraries, "Propagation Format"). Some clients write the colons as %3A; some leave FLAGS empty.
 func readJaeger(_ *IDs, _ Header, v []byte) (origin, bool) {
 	id, rest, ok := cutColon(v)
 	if !ok || len(id) > 32 {
@@ -16,6 +16,9 @@ func readJaeger(_ *IDs, _ Header, v []byte) (origin, bool) {
 		return origin{}, false
 	}
 	_, rest, ok = cutColon(rest) // the parent is deprecated, and whatever stands there is ignored
+	if ok && len(rest) == 0 {
+		return origin{trace: trace, span: span}, true
+	}
 	flags, flagsOK := parseHex(rest)
 	if !ok || !flagsOK {
 		return origin{}, false

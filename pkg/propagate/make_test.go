@@ -170,18 +170,18 @@ func TestMadeIDsDiffer(t *testing.T) {
 
 func TestMakeLearnsWhatTheAppSpeaks(t *testing.T) {
 	c := carrier(t, Config{Rand: counter()})
-	make := func(head string) *head {
+	made := func(head string) *head {
 		h, ids := parse(head), new(IDs)
 		c.IDs(h, ids)
 		c.Make(h, ids)
 		return h
 	}
-	if got := make("").Get("b3"); got != nil {
+	if got := made("").Get("b3"); got != nil {
 		t.Errorf("b3 before it was learned: got %q", got)
 	}
 	ids := idsOf(c, "b3: "+hexA+"-b7ad6b7169203331-1\nuber-trace-id: nonsense\n")
 	c.Learn(ids)
-	h := make(traceparentA)
+	h := made(traceparentA)
 	if got, want := string(h.Get("b3")), hexA+"-b7ad6b7169203331-1"; got != want {
 		t.Errorf("b3: got %q, want %q", got, want)
 	}

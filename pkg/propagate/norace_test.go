@@ -1,5 +1,0 @@
-//go:build !race
-
-package propagate
-
-const raceEnabled = false
