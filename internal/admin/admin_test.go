@@ -1,7 +1,6 @@
 package admin_test
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -54,7 +53,7 @@ func TestOnlyAPostDrains(t *testing.T) {
 	if reply.Code != 405 || reply.Header().Get("Allow") != http.MethodPost || drains != 0 {
 		t.Errorf("GET: got %d, Allow %q, %d drains, want 405, POST, none", reply.Code, reply.Header().Get("Allow"), drains)
 	}
-	reply = do(t, h, http.MethodPost, "http://127.0.0.1:15000/drain", nil)
+	reply = do(t, h, http.MethodPost, "http://127.0.0.1:15000/drain")
 	if reply.Code != 200 || reply.Body.String() != "draining\n" || drains != 1 {
 		t.Errorf("POST: got %d %q, %d drains, want 200 draining, 1", reply.Code, reply.Body, drains)
 	}
@@ -112,12 +111,12 @@ func options() admin.Options {
 
 func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	return do(t, h, http.MethodGet, "http://localhost"+path, nil)
+	return do(t, h, http.MethodGet, "http://localhost"+path)
 }
 
-func do(t *testing.T, h http.Handler, method, url string, body io.Reader) *httptest.ResponseRecorder {
+func do(t *testing.T, h http.Handler, method, url string) *httptest.ResponseRecorder {
 	t.Helper()
 	reply := httptest.NewRecorder()
-	h.ServeHTTP(reply, httptest.NewRequest(method, url, body))
+	h.ServeHTTP(reply, httptest.NewRequest(method, url, nil))
 	return reply
 }

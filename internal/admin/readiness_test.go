@@ -77,7 +77,7 @@ func TestHealthServesThreePathsAndNothingElse(t *testing.T) {
 			t.Errorf("GET %s: got %d, want %d", path, got, want)
 		}
 	}
-	reply := do(t, h, http.MethodPost, "http://10.1.2.3:15021/live", nil)
+	reply := do(t, h, http.MethodPost, "http://10.1.2.3:15021/live")
 	if reply.Code != 405 || reply.Header().Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST /live: got %d, Allow %q, want 405, GET, HEAD", reply.Code, reply.Header().Get("Allow"))
 	}
@@ -85,7 +85,7 @@ func TestHealthServesThreePathsAndNothingElse(t *testing.T) {
 
 func TestHealthAnswersUnderAnyHost(t *testing.T) {
 	h := admin.NewHealth(admin.NewReadiness(), metrics.New("v1"))
-	if got := do(t, h, http.MethodGet, "http://10.1.2.3:15021/ready", nil).Code; got != 200 {
+	if got := do(t, h, http.MethodGet, "http://10.1.2.3:15021/ready").Code; got != 200 {
 		t.Errorf("got %d, want 200: the kubelet asks by the pod's address", got)
 	}
 }

@@ -2,6 +2,8 @@ package admin_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -47,7 +49,7 @@ func TestALongHeadIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := connect(t, http.NotFoundHandler())
 		head := "GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 64<<10) + "\r\n\r\n"
-		go io.WriteString(conn, head) // fails half way
+		go fmt.Fprint(conn, head) // fails half way
 		reply, _ := io.ReadAll(conn)
 		if !bytes.HasPrefix(reply, []byte("HTTP/1.1 431 ")) {
 			t.Errorf("got %.40q, want 431", reply)
@@ -62,10 +64,14 @@ func connect(t *testing.T, h http.Handler) net.Conn {
 	l := &pipeListener{conns: make(chan net.Conn, 1)}
 	l.conns <- theirs
 	s := admin.NewServer(h, slog.New(slog.DiscardHandler))
-	go s.Serve(l)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
 	t.Cleanup(func() {
 		s.Close()
 		ours.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("got %v from Serve, want http.ErrServerClosed", err)
+		}
 	})
 	return ours
 }

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -156,7 +157,7 @@ func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 	if diff := cmp.Diff(table, wantTable); diff != "" {
 		t.Errorf("table (got -, want +):\n%s", diff)
 	}
-	req := httptest.NewRequest("GET", "http://localhost/endpoints", nil)
+	req := httptest.NewRequest(http.MethodGet, "http://localhost/endpoints", nil)
 	req.Header.Set("Accept", "text/plain")
 	reply := httptest.NewRecorder()
 	h.ServeHTTP(reply, req)
