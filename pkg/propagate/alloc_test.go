@@ -19,8 +19,6 @@ func (p *policy) Intern(tag []byte) (string, bool) {
 	return intern(tag)
 }
 
-const usual = "Host: users\nUser-Agent: curl/8\nAccept: */*\n"
-
 func TestNothingAllocates(t *testing.T) {
 	// A collection empties the pool.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

@@ -45,6 +45,9 @@ func datadogSampling(b []byte) sampling {
 }
 
 func writeDatadog(h Header, buf []byte, o origin) {
+	if o.trace.lo == 0 {
+		return // Datadog's word for no id
+	}
 	h.Set("x-datadog-parent-id", strconv.AppendUint(buf, o.span, 10))
 	if h.Get("x-datadog-sampling-priority") == nil {
 		h.Set("x-datadog-sampling-priority", append(buf, o.record.digit()))

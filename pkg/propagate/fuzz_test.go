@@ -111,6 +111,9 @@ func FuzzIDs(f *testing.F) {
 			t.Errorf("%s: %q became %q", name, value, h.Get(name))
 		}
 		for f := range formats {
+			if h.Get(formats[f].name) == nil {
+				continue // Datadog cannot write an id whose lower half is zero
+			}
 			again := new(IDs)
 			one := new(head)
 			one.Set(formats[f].name, h.Get(formats[f].name))

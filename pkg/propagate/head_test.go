@@ -125,6 +125,9 @@ func cgi(c byte) byte {
 	return '_'
 }
 
+// usual is what a request has that nobody has marked.
+const usual = "Host: users\nUser-Agent: curl/8\nAccept: */*\n"
+
 var xGray = Wire{Header: "X-Gray"}
 
 // intern is what a policy knows: base, gray and blue.

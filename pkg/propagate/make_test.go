@@ -83,6 +83,8 @@ func TestMake(t *testing.T) {
 				"sw8: 0-MDAwMDAwMDAwMDAwMDAwMDg0NDhlYjIxMWM4MDMxOWM=-YjdhZDZiNzE2OTIwMzMzMQ==-0-Z3JheWxhbmU=-Z3JheWxhbmU=-Z3JheWxhbmU=-Z3JheWxhbmU=\n" +
 				"x-datadog-parent-id: 13235353014750950193\nx-datadog-sampling-priority: 0\nx-datadog-trace-id: 9532127138774266268\n" +
 				"X-Amzn-Trace-Id: Root=1-00000000-000000008448eb211c80319c;Parent=b7ad6b7169203331;Sampled=0\n", "8448eb211c80319c"},
+		{"makes no x-datadog-trace-id for a lower half of zero", Config{Make: []string{"x-datadog-trace-id"}}, "X-B3-TraceId: 11111111111111110000000000000000\n",
+			"X-B3-TraceId: 11111111111111110000000000000000\n", "11111111111111110000000000000000"},
 		{"leaves an invalid id of a format that is not to be made", Config{}, "b3: nonsense\n" + traceparentA + "X-Request-Id: r\n",
 			"b3: nonsense\n" + traceparentA + "X-Request-Id: r\n", hexA},
 		{"replaces an invalid id of a format that is to be made", Config{Make: []string{"b3"}}, "b3: nonsense\n" + traceparentA,
