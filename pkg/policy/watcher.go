@@ -94,11 +94,17 @@ func (k *keeper) follow(ctx context.Context, events *events) {
 	}
 }
 
-// start reads the file for the first time and falls back to the state.
+// start reads the file for the first time. Where it is no good, the state is put
+// in force before that is told, so that what is known last is that the file is bad.
 func (k *keeper) start() {
-	if k.look() || k.State == "" {
-		return
+	p, now, err := load(k.Path)
+	if err != nil && k.State != "" {
+		k.restore()
 	}
+	k.settle(p, now, err)
+}
+
+func (k *keeper) restore() {
 	p, err := k.state.load()
 	if err != nil {
 		k.log.Warn("no last good policy", "state", k.State, "error", err)
@@ -108,27 +114,29 @@ func (k *keeper) start() {
 	k.Apply(p)
 }
 
-// look reads the file if it has changed, and tells whether it is good.
-func (k *keeper) look() bool {
-	if k.last.sum != "" && !k.last.changed(k.Path) {
-		return false
+// look reads the file if it has changed.
+func (k *keeper) look() {
+	if !k.last.changed(k.Path) {
+		return
 	}
-	p, now, err := load(k.Path)
-	if now.same(&k.last) {
-		return false
+	if p, now, err := load(k.Path); !now.same(&k.last) {
+		k.settle(p, now, err)
 	}
+}
+
+// settle puts a policy that was read in force, or says why it cannot be.
+func (k *keeper) settle(p *Policy, now content, err error) {
 	k.last = now
 	if err != nil {
 		k.log.Error("bad policy, the last good one stays", "path", k.Path, "error", err)
 		if k.Bad != nil {
 			k.Bad(err)
 		}
-		return false
+		return
 	}
 	k.Apply(p)
 	if err := k.state.save(k.Path, &now); err != nil {
 		k.log.Warn("last good policy not kept", "state", k.State, "error", err)
 	}
 	k.last.data = nil // only its sum is asked from now on
-	return true
 }
