@@ -71,7 +71,7 @@ func (i *Inbound) Serve(x *http1.Exchange) {
 }
 
 func (i *Inbound) hand(c *call) {
-	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders}
+	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
 	i.readMark(c)
 	i.remember(c)
 	i.writeMark(c)

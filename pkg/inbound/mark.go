@@ -9,26 +9,34 @@ import (
 // readMark finds whose the request is, and gives it trace ids where it has none.
 func (i *Inbound) readMark(c *call) {
 	i.Carrier.IDs(&c.x.Req, &c.ids)
-	c.mark.Tag, c.mark.Source = i.tagOf(c)
+	tag, source, known := i.knownTag(c)
+	// Before the rules, so that a share by trace id has a key; after the tag was
+	// read, since what stands in the tracestate of a bad traceparent goes with it.
 	i.Carrier.Make(&c.x.Req, &c.ids)
-	c.mark.Trace = c.ids.Trace()
+	if !known {
+		tag, source = i.decide(c)
+	}
+	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
 }
 
-// tagOf believes what a trusted caller says, and what is known of the trace it
-// continues. For everyone else, and where neither answers, this is the first
-// sidecar of the chain, which decides.
-func (i *Inbound) tagOf(c *call) (string, propagate.Source) {
+// knownTag believes what a trusted caller says, and what is remembered of the
+// trace that it continues.
+func (i *Inbound) knownTag(c *call) (tag string, source propagate.Source, ok bool) {
 	if !c.policy.Enabled {
-		return policy.Base, propagate.SourceOff
+		return policy.Base, propagate.SourceOff, true
 	}
-	if i.believes(c) {
-		if tag, source, ok := i.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
-			return tag, source
-		}
-		if tag, ok := i.Ledger.Get(c.start, &c.ids); ok {
-			return tag, propagate.SourceLedger
-		}
+	if !i.believes(c) {
+		return "", 0, false
 	}
+	if tag, source, ok := i.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
+		return tag, source, true
+	}
+	tag, ok = i.Ledger.Get(c.start, &c.ids)
+	return tag, propagate.SourceLedger, ok
+}
+
+// decide asks the rules: this is the first sidecar of the chain.
+func (i *Inbound) decide(c *call) (string, propagate.Source) {
 	c.rules = policy.Request{
 		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
 		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: i.Rand,

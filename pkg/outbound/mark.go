@@ -10,32 +10,33 @@ import (
 func (o *Outbound) readMark(c *call) {
 	o.Carrier.IDs(&c.x.Req, &c.ids)
 	o.Carrier.Learn(&c.ids)
-	c.mark.Tag, c.mark.Source = o.tagOf(c)
+	tag, source, known := o.knownTag(c)
+	// Before the rules, so that a share by trace id has a key; after the tag was
+	// read, since what stands in the tracestate of a bad traceparent goes with it.
 	o.Carrier.Make(&c.x.Req, &c.ids)
-	c.mark.Trace = c.ids.Trace()
+	if !known {
+		tag, source = o.decide(c)
+	}
+	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
 }
 
-// tagOf asks, in this order: what the app forwarded, the inbound request that
-// caused this one, the pod's own tag, the rules.
-func (o *Outbound) tagOf(c *call) (string, propagate.Source) {
+// knownTag asks, in this order: what the app forwarded, the inbound request that
+// caused this one, the pod's own tag.
+func (o *Outbound) knownTag(c *call) (tag string, source propagate.Source, ok bool) {
 	if !c.policy.Enabled {
-		return policy.Base, propagate.SourceOff
+		return policy.Base, propagate.SourceOff, true
 	}
 	if tag, source, ok := o.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
-		return tag, source
+		return tag, source, true
 	}
 	if tag, ok := o.Ledger.Get(c.start, &c.ids); ok {
-		return tag, propagate.SourceLedger
+		return tag, propagate.SourceLedger, true
 	}
-	if o.Tag != "" && o.Tag != policy.Base {
-		return o.Tag, propagate.SourcePod
-	}
-	return o.decide(c)
+	return o.Tag, propagate.SourcePod, o.Tag != "" && o.Tag != policy.Base
 }
 
-// decide starts a new chain, since nothing says whose the request is. The
-// decision is remembered: the app's further calls under the same trace id belong
-// to the same chain.
+// decide starts a new chain, since nothing says whose the request is. It is
+// remembered: the app's further calls under the same trace id are of that chain.
 func (o *Outbound) decide(c *call) (string, propagate.Source) {
 	c.rules = policy.Request{
 		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),

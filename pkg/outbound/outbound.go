@@ -76,7 +76,7 @@ func (o *Outbound) Serve(x *http1.Exchange) {
 }
 
 func (o *Outbound) route(c *call) {
-	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders}
+	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
 	c.service = c.policy.ServiceFor(c.x.Req.Authority())
 	if c.service == nil {
 		// What the app may have forwarded of ours means nothing to strangers, and
