@@ -101,5 +101,6 @@ var texts = map[string]string{
 	TooManyConns:   "too many connections",
 	ShuttingDown:   "the sidecar is shutting down",
 	NoReply:        "nothing was decided about the request",
+	Loop:           "the request would come back to this sidecar",
 	WrongMethod:    "only CONNECT can be tunnelled",
 }

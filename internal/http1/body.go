@@ -218,8 +218,8 @@ func hexDigit(c byte) (int64, bool) {
 	switch {
 	case '0' <= c && c <= '9':
 		return int64(c - '0'), true
-	case 'a' <= lower[c] && lower[c] <= 'f':
-		return int64(lower[c]-'a') + 10, true
+	case 'a' <= fold(c) && fold(c) <= 'f':
+		return int64(fold(c)-'a') + 10, true
 	}
 	return 0, false
 }

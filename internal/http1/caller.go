@@ -48,15 +48,16 @@ func (k *caller) await() bool {
 	if !k.guard.idle(k.server.cfg.KeepAlive) {
 		return false
 	}
-	if !k.server.closing() { // looked at after idle: Drain sees every idle connection, or is seen here
-		if k.wire.fill() == nil {
-			return true
-		}
-		if why := k.guard.why(); why != late && why != retired {
-			return false
-		}
-		k.guard.resume()
+	if k.server.closing() { // looked at after idle: Drain sees every idle connection, or is seen here
+		k.guard.retire()
 	}
+	if k.wire.fill() == nil {
+		return true
+	}
+	if why := k.guard.why(); why != late && why != retired {
+		return false
+	}
+	k.guard.resume()
 	// A request may have been on its way all the same.
 	k.last = true
 	return k.wire.fillNow() == nil

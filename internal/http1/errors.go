@@ -7,11 +7,17 @@ import (
 
 // Error says what went wrong with an exchange.
 type Error struct {
-	Op        string // what was tried: "connect", "send", "receive", "relay", "tunnel"
-	Addr      string // of the origin
-	Reason    string // one of the reasons below
-	Retryable bool   // nothing reached the origin and the request can be sent elsewhere
-	Err       error
+	Op     string // what was tried: "connect", "send", "receive", "relay", "tunnel"
+	Addr   string // of the origin
+	Reason string // one of the reasons below
+	Err    error
+
+	// Retryable: nothing reached the origin, and the whole request is still at hand: it can be sent
+	// elsewhere.
+	Retryable bool
+	// Repeatable: the origin may have acted on the request, but nothing of a reply was passed on, the
+	// method is idempotent, and the whole request is still at hand.
+	Repeatable bool
 }
 
 func (e *Error) Error() string {
@@ -40,13 +46,14 @@ const (
 	TooManyConns   = "too_many_callers" // 503
 	ShuttingDown   = "shutting_down"    // Server.Close: 503
 	NoReply        = "no_reply"         // a Handler that returned without one: 500
+	Loop           = "loop"             // the way leads back to us: 508
 	WrongMethod    = "not_a_connect"    // Tunnel of anything else: 400
 )
 
 var statuses = map[string]int{
 	ConnectRefused: 502, ConnectTimeout: 504, OriginClosed: 502, HeaderTimeout: 504, IdleTimeout: 504,
 	BadReply: 502, CallerGone: 0, CallerTimeout: 408, BadRequest: 400, HeadTooLarge: 431,
-	BodyTooLarge: 413, BadVersion: 505, TooManyConns: 503, ShuttingDown: 503, NoReply: 500, WrongMethod: 400,
+	BodyTooLarge: 413, BadVersion: 505, TooManyConns: 503, ShuttingDown: 503, NoReply: 500, Loop: 508, WrongMethod: 400,
 }
 
 // Status is the one place that turns an error into the status of a reply. 0: there is nobody to

@@ -33,6 +33,8 @@ type Exchange struct {
 	setReply  head   // lines of SetReply
 	unchunk   bool   // the reply comes in chunks, and the caller does not know them
 	continued bool   // an interim reply has come
+	asked     time.Time
+	waited    time.Duration
 
 	status  int
 	replied bool // a final reply has begun
@@ -70,7 +72,7 @@ func (x *Exchange) end() {
 	x.first, x.pinned, x.body = nil, nil, body{}
 	x.to, x.received, x.bare, x.unchunk, x.continued = sending{}, body{}, chunks{}, false, false
 	x.status, x.replied, x.keep, x.broken, x.disrupt = 0, false, false, false, false
-	x.pending, x.uploadErr = 0, nil
+	x.pending, x.uploadErr, x.waited = 0, nil, 0
 	x.began.Store(false)
 	s.exchanges.Put(x)
 }
@@ -80,6 +82,10 @@ func (x *Exchange) Status() int { return x.status }
 
 // Replied says that a reply has begun; interim ones do not count.
 func (x *Exchange) Replied() bool { return x.replied }
+
+// Waited is the time from the request's being sent, by the last Send, to the head of its final
+// reply; 0 if none came.
+func (x *Exchange) Waited() time.Duration { return x.waited }
 
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of all of that name.
 // It is for fields of the message, not for those of the connection.

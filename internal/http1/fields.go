@@ -60,17 +60,17 @@ func identify(name []byte) known {
 	case 6:
 		return pick(name, "expect", kExpect)
 	case 7:
-		if lower[name[0]] == 'u' {
+		if fold(name[0]) == 'u' {
 			return pick(name, "upgrade", kUpgrade)
 		}
 		return pick(name, "trailer", kTrailer)
 	case 10:
-		if lower[name[0]] == 'c' {
+		if fold(name[0]) == 'c' {
 			return pick(name, "connection", kConnection)
 		}
 		return pick(name, "keep-alive", kKeepAlive)
 	case 14:
-		if lower[name[0]] == 'c' {
+		if fold(name[0]) == 'c' {
 			return pick(name, "content-length", kContentLength)
 		}
 		return pick(name, "http2-settings", kHTTP2Settings)
@@ -94,7 +94,7 @@ func pick(name []byte, want string, k known) known {
 // maskOf spreads names over 64 bits, so that most names that are not there are found out at once.
 func maskOf[T []byte | string](name T) uint64 {
 	n := len(name)
-	return 1 << ((uint(n)*31 + uint(lower[name[0]])*7 + uint(lower[name[n-1]])) & 63)
+	return 1 << ((uint(n)*31 + uint(fold(name[0]))*7 + uint(fold(name[n-1]))) & 63)
 }
 
 func (h *head) reset() {
@@ -135,7 +135,7 @@ func (h *head) find(name string, i int) int {
 
 func sameName(a []byte, b string) bool {
 	for i := range a {
-		if lower[a[i]] != lower[b[i]] {
+		if fold(a[i]) != fold(b[i]) {
 			return false
 		}
 	}
@@ -182,6 +182,27 @@ func (h *head) del(name string) {
 	for i := h.find(name, 0); i >= 0; i = h.find(name, i+1) {
 		h.fields[i].flags |= gone
 	}
+}
+
+func (h *head) delAlike(name string) {
+	for i := range h.fields {
+		if f := &h.fields[i]; f.flags&gone == 0 && alike(h.nameOf(f), name) {
+			f.flags |= gone
+		}
+	}
+}
+
+// alike takes all bytes that are no letter or digit for the same.
+func alike(a []byte, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if fold(c) != fold(b[i]) && (alphanumeric(c) || alphanumeric(b[i])) {
+			return false
+		}
+	}
+	return true
 }
 
 // keep copies text into own, control characters as spaces: nothing that is set can end its line.

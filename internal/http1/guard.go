@@ -109,10 +109,21 @@ func (g *guard) cut(why cut, seen int64) bool {
 	return true
 }
 
-// retire cuts a connection that is idle.
+// settling is how long a connection is left idle once the Server drains: the caller may have sent a
+// request on it just now.
+const settling = time.Second
+
+// retire cuts a connection that is idle, as soon as it has been so for long enough.
 func (g *guard) retire() {
-	if due := g.due.Load(); due&idleBit != 0 {
-		g.cut(retired, due)
+	for {
+		due, now := g.due.Load(), g.watch.now.Load()
+		if due < 0 || due&idleBit == 0 {
+			return
+		}
+		until := (due - g.limit.Load() + int64(settling)) | idleBit
+		if now >= until && g.cut(retired, due) || now < until && g.due.CompareAndSwap(due, until) {
+			return
+		}
 	}
 }
 

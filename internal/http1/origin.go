@@ -17,7 +17,8 @@ type OriginConfig struct {
 	Keep    time.Duration // an unused connection is kept, default 50 s
 	MaxIdle int           // unused connections kept, default 256, below 0: none
 	Retries int           // how often an idempotent request is sent again after a kept connection broke, default 1, below 0: never
-	// Dial connects, default net.Dialer. The connection must be backed by a socket (syscall.Conn).
+	// Dial connects, default net.Dialer. The connection must be backed by a socket (syscall.Conn). An
+	// *Error that it returns is passed on as it is.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 }
 
@@ -148,6 +149,10 @@ func (o *Origin) dial(bufs *buffers) (*wire, *Error) {
 			return w, nil
 		}
 		_ = c.Close()
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return nil, known
 	}
 	reason := ConnectRefused
 	var timeout interface{ Timeout() bool }

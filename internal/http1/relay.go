@@ -83,6 +83,7 @@ func (x *Exchange) relayInterim() error {
 // relay passes the final reply on: its head, which is n bytes long, and its body.
 func (x *Exchange) relay(n int) error {
 	p, w := &x.reply, x.to.wire
+	x.waited = time.Since(x.asked)
 	x.decideKeep()
 	x.received.start(p.framing, p.length, 0)
 	first, err := x.received.take(w.unread()[n:])

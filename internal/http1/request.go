@@ -94,6 +94,10 @@ func (r *Request) Set(name string, value []byte) { r.head.set(name, value) }
 // Del removes every line of that name.
 func (r *Request) Del(name string) { r.head.del(name) }
 
+// DelAlike removes every line whose name an app behind CGI or WSGI cannot tell from this one:
+// there each byte that is no letter or digit becomes '_' (RFC 3875 section 4.1.18).
+func (r *Request) DelAlike(name string) { r.head.delAlike(name) }
+
 // SetPath replaces the path and keeps the query. path is copied; it must start with '/' and hold
 // what may stand in a request line, else nothing changes.
 func (r *Request) SetPath(path []byte) {

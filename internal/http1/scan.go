@@ -153,7 +153,7 @@ func confusing(name []byte) bool {
 	if len(name) < len("contentlength") {
 		return false
 	}
-	switch lower[name[0]] {
+	switch fold(name[0]) {
 	case 'c':
 		return !equalFold(name, "content-length") && sameLetters(name, "contentlength")
 	case 't':
@@ -168,7 +168,7 @@ func sameLetters(name []byte, letters string) bool {
 		if !alphanumeric(c) {
 			continue
 		}
-		if i == len(letters) || lower[c] != letters[i] {
+		if i == len(letters) || fold(c) != letters[i] {
 			return false
 		}
 		i++
@@ -177,30 +177,28 @@ func sameLetters(name []byte, letters string) bool {
 }
 
 func alphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= lower[c] && lower[c] <= 'z'
+	return '0' <= c && c <= '9' || 'a' <= fold(c) && fold(c) <= 'z'
 }
 
 // token marks the bytes of a token (RFC 9110 section 5.6.2).
-var token = func() (t [256]bool) {
-	for c := range t {
-		t[c] = alphanumeric(byte(c))
-	}
-	for _, c := range "!#$%&'*+-.^_`|~" {
-		t[c] = true
-	}
-	return t
-}()
+var token = [256]bool{
+	'!': true, '#': true, '$': true, '%': true, '&': true, '\'': true, '*': true, '+': true, '-': true, '.': true,
+	'^': true, '_': true, '`': true, '|': true, '~': true, '0': true, '1': true, '2': true, '3': true, '4': true,
+	'5': true, '6': true, '7': true, '8': true, '9': true, 'A': true, 'B': true, 'C': true, 'D': true, 'E': true,
+	'F': true, 'G': true, 'H': true, 'I': true, 'J': true, 'K': true, 'L': true, 'M': true, 'N': true, 'O': true,
+	'P': true, 'Q': true, 'R': true, 'S': true, 'T': true, 'U': true, 'V': true, 'W': true, 'X': true, 'Y': true,
+	'Z': true, 'a': true, 'b': true, 'c': true, 'd': true, 'e': true, 'f': true, 'g': true, 'h': true, 'i': true,
+	'j': true, 'k': true, 'l': true, 'm': true, 'n': true, 'o': true, 'p': true, 'q': true, 'r': true, 's': true,
+	't': true, 'u': true, 'v': true, 'w': true, 'x': true, 'y': true, 'z': true,
+}
 
-// lower folds ASCII letters.
-var lower = func() (t [256]byte) {
-	for c := range t {
-		t[c] = byte(c)
-		if 'A' <= c && c <= 'Z' {
-			t[c] += 'a' - 'A'
-		}
+// fold makes ASCII letters lower case.
+func fold(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
 	}
-	return t
-}()
+	return c
+}
 
 // equalFold compares with a name written in lower case.
 func equalFold[T []byte | string](a T, name string) bool {
@@ -208,7 +206,7 @@ func equalFold[T []byte | string](a T, name string) bool {
 		return false
 	}
 	for i := range len(a) {
-		if lower[a[i]] != name[i] {
+		if fold(a[i]) != name[i] {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"time"
 )
 
 // sending is one try at an origin.
@@ -23,8 +24,11 @@ func (x *Exchange) Send(o *Origin) error {
 	}
 	fresh := false // a kept connection has failed: another may be no better
 	for again := 0; ; {
-		if err := x.connect(o, fresh); err != nil {
-			return err
+		if e := x.connect(o, fresh); e != nil {
+			if again > 0 { // an earlier try may have reached the origin
+				e.Retryable, e.Repeatable = false, true
+			}
+			return e
 		}
 		err := x.request()
 		if err == nil {
@@ -51,7 +55,7 @@ func (x *Exchange) Send(o *Origin) error {
 var errReplied = errors.New("the request was answered already")
 
 // connect takes a kept connection, or makes one.
-func (x *Exchange) connect(o *Origin, fresh bool) error {
+func (x *Exchange) connect(o *Origin, fresh bool) *Error {
 	x.to = sending{origin: o}
 	if !fresh {
 		x.to.wire = o.take(x.guard.watch.now.Load())
@@ -68,6 +72,7 @@ func (x *Exchange) connect(o *Origin, fresh bool) error {
 	x.to.wire.bufs = &x.server.bufs
 	x.to.before = x.to.wire.sent
 	x.guard.origin.Store(x.to.wire)
+	x.asked, x.waited = time.Now(), 0
 	return nil
 }
 
@@ -91,17 +96,21 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 		x.broken = true
 	}
 	e := x.explain(err)
-	switch {
-	case err == errStale:
+	if err == errStale {
 		return stale, e
-	case e.Reason != OriginClosed || x.replied || t.heard || t.spent:
+	}
+	if x.replied || t.spent || e.Reason == CallerGone || e.Reason == ShuttingDown {
 		return final, e
+	}
+	e.Repeatable = idempotent(x.Req.Method())
+	switch {
+	case e.Reason != OriginClosed || t.heard:
 	case t.wire.unheard(t.before):
+		e.Retryable = true
 		if t.reused {
 			return unheard, e
 		}
-		e.Retryable = true
-	case t.reused && idempotent(x.Req.Method()):
+	case t.reused && e.Repeatable:
 		return repeatable, e
 	}
 	return final, e

@@ -73,16 +73,17 @@ func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 	s.watch.add(k)
 	if s.cfg.MaxConns > 0 && s.watch.len() > s.cfg.MaxConns {
 		k.refuse(&Error{Op: "accept", Reason: TooManyConns})
-	} else if !s.closed.Load() { // looked at after add: Close sees every connection, or is seen here
-		for k.await() && k.serve() {
+	} else {
+		for !s.closed.Load() && k.await() && k.serve() { // looked at after add: Close sees every connection, or is seen here
 		}
 	}
 	s.watch.remove(k)
 	k.wire.close()
 }
 
-// Drain lets the requests in flight finish. With CloseOnDrain, idle connections are closed now and
-// busy ones after their reply, which says so; without it connections stay usable until Close.
+// Drain lets the requests in flight finish. With CloseOnDrain every reply says that the connection
+// ends after it, also on connections that come later, and connections that have been idle for a
+// second are closed; without it connections stay usable until Close.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	if s.cfg.CloseOnDrain {
@@ -93,7 +94,7 @@ func (s *Server) Drain() {
 // Active is the number of requests in flight, tunnels and upgrades included.
 func (s *Server) Active() int { return int(s.active.Load()) }
 
-// Conns is the number of open connections.
+// Conns is the number of connections being served, idle ones included.
 func (s *Server) Conns() int { return s.watch.len() }
 
 // Close cuts every connection that is left. It does not wait for the Handlers to notice.

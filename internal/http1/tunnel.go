@@ -13,8 +13,8 @@ func (x *Exchange) Tunnel(o *Origin) error {
 	if !x.Req.Connect() || x.replied || x.broken {
 		return &Error{Op: "tunnel", Addr: o.addr, Reason: WrongMethod, Err: errNotConnect}
 	}
-	if err := x.connect(o, true); err != nil {
-		return err
+	if e := x.connect(o, true); e != nil {
+		return e
 	}
 	x.status, x.replied = 200, true
 	out := x.server.bufs.get(small)
