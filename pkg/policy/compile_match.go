@@ -66,7 +66,7 @@ func (c *compiler) match(spec *MatchSpec, at place) match {
 		inner := c.match(spec.Not, at.key("not"))
 		m.conds = append(m.conds, cond{op: doesNotHold, not: &inner, text: "not (" + inner.text() + ")"})
 	}
-	if len(m.conds) == 0 {
+	if len(m.conds) == 0 && at.isEmpty() {
 		c.add(at, "no condition, want at least one: leave matches out to take every request")
 	}
 	return m

@@ -29,17 +29,7 @@ func (c *compiler) rule(spec *RuleSpec, at place) {
 	if spec.Active != nil {
 		c.active(r, spec.Active, at.key("active"))
 	}
-	if at.has("split") {
-		for _, other := range [...]string{"tag", "percent", "ramp"} {
-			if at.has(other) {
-				c.add(at.key(other), "beside split, want one of them")
-			}
-		}
-	} else {
-		if c.tag(spec.Tag, at.key("tag")) {
-			c.policy.tags[spec.Tag] = true
-		}
-	}
+	c.ruleTag(spec, at)
 	c.share(r, spec, at)
 	r.first = len(c.policy.matches)
 	if at.has("matches") && len(spec.Matches) == 0 {
@@ -54,6 +44,22 @@ func (c *compiler) rule(spec *RuleSpec, at place) {
 		c.policy.matches = append(c.policy.matches, match{rule: index, found: -1})
 	}
 	r.last = len(c.policy.matches)
+}
+
+// ruleTag checks that a rule says which tag it gives, once.
+func (c *compiler) ruleTag(spec *RuleSpec, at place) {
+	switch {
+	case at.has("split"):
+		for _, other := range [...]string{"tag", "percent", "ramp"} {
+			if at.has(other) {
+				c.add(at.key(other), "beside split, want one of them")
+			}
+		}
+	case !at.has("tag"):
+		c.add(at.key("tag"), "missing, want a tag (or split)")
+	case c.tag(spec.Tag, at.key("tag")):
+		c.policy.tags[spec.Tag] = true
+	}
 }
 
 func (c *compiler) active(r *Rule, spec *ActiveSpec, at place) {

@@ -31,11 +31,17 @@ func (f Fault) Error() string {
 // Faults is every fault of one policy file, in the order of the file.
 type Faults []Fault
 
-// Error returns the faults, one a line.
+// Error returns the faults, one a line: the first hundred, and how many more
+// there are.
 func (f Faults) Error() string {
-	lines := make([]string, len(f))
+	const most = 100 // it goes into one log line
+	lines := make([]string, 0, min(len(f), most)+1)
 	for i, fault := range f {
-		lines[i] = fault.Error()
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(f)-most))
+			break
+		}
+		lines = append(lines, fault.Error())
 	}
 	return strings.Join(lines, "\n")
 }

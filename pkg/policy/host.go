@@ -130,6 +130,9 @@ func parseHost(written string) (string, error) {
 	if net6, err := netip.ParseAddr(written); err == nil && net6.Is6() {
 		return "", fmt.Errorf("want [%s] in brackets", written)
 	}
+	if strings.ContainsAny(written, "/?#@") {
+		return "", fmt.Errorf("want a host, without scheme and path")
+	}
 	host, port, err := cutPort(written)
 	if err != nil {
 		return "", err
@@ -183,8 +186,6 @@ func checkName(name string) error {
 				return fmt.Errorf("want * as the first label only, with a name after it: *.shop.svc")
 			case c >= 0x80:
 				return fmt.Errorf("want the ASCII form of the name (xn--...)")
-			case c == '/':
-				return fmt.Errorf("want a host, without scheme and path")
 			default:
 				return fmt.Errorf("want letters, digits, '-', '_' and dots")
 			}

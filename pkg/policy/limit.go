@@ -8,7 +8,6 @@ const (
 	maxLists    = 256 << 20 // bytes of all files of values together
 	maxDepth    = 32        // levels of nesting: the language itself needs 8, the rest is for `not`
 	maxAliased  = 100_000   // values reached through aliases: a list of testers used by some rules
-	maxFaults   = 100       // faults that are listed: more help nobody
 	maxRules    = 10_000    // rules
 	maxMatches  = 50_000    // matches of all rules together: one bit each per decision
 	maxName     = 100       // bytes of a name

@@ -47,6 +47,9 @@ func (p place) value(name string) *yaml.Node {
 // isMapping tells whether a mapping stands at p.
 func (p place) isMapping() bool { return p.node != nil && p.node.Kind == yaml.MappingNode }
 
+// isEmpty tells whether nothing is written in the mapping at p.
+func (p place) isEmpty() bool { return p.node == nil || len(p.node.Content) == 0 }
+
 // item returns the place of element i of the list at p. An element that has a
 // name is called by it.
 func (p place) item(i int) place {
@@ -81,24 +84,34 @@ func printable(s string) bool {
 type report struct {
 	file   string
 	faults Faults
-	noted  map[place]bool
+	noted  map[*yaml.Node][]string // where faults are already, by what stands there
 }
 
-// add notes what is wrong at p. The first fault of a place is the one that
-// counts: what is said later follows from it.
+// add notes what is wrong at p. The first fault of a value is the one that
+// counts: what is said later of it, and of parts that it does not have, follows
+// from that.
 func (r *report) add(p place, format string, args ...any) {
-	if r.noted[p] {
-		return
+	for _, where := range r.noted[p.node] {
+		if isPart(p.where, where) {
+			return
+		}
 	}
 	if r.noted == nil {
-		r.noted = make(map[place]bool)
+		r.noted = make(map[*yaml.Node][]string)
 	}
-	r.noted[p] = true
+	r.noted[p.node] = append(r.noted[p.node], p.where)
 	fault := Fault{File: r.file, Where: p.where, What: fmt.Sprintf(format, args...)}
 	if p.node != nil {
 		fault.Line, fault.Column = p.node.Line, p.node.Column
 	}
 	r.faults = append(r.faults, fault)
+}
+
+// isPart tells whether the value called part is the one called whole, or
+// inside it.
+func isPart(part, whole string) bool {
+	rest, ok := strings.CutPrefix(part, whole)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // sorted returns the faults in the order of the file, nil for none.
