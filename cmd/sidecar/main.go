@@ -83,7 +83,7 @@ request's tag, and keeps the tag on the request through every hop.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Sprintf("%v: see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(runCmd(), drainCmd(), versionCmd())
+	root.AddCommand(runCmd(), redirectCmd(), drainCmd(), versionCmd())
 	return root
 }
 

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"graylane/internal/redirect"
+)
+
+// defaultUID is the user that the injector gives the sidecar.
+const defaultUID = 1337
+
+func redirectCmd() *cobra.Command {
+	var flags redirectFlags
+	cmd := &cobra.Command{
+		Use:   "redirect",
+		Short: "Bring a pod's TCP traffic to its sidecar, by kernel rules",
+		Long: `Redirect puts one nftables table of our own in force, in place of any it had put
+there before: calls that come in go to the sidecar's inbound port, calls that go
+out to its outbound port, IPv4 and IPv6. It needs CAP_NET_ADMIN in the pod's
+network, so it runs as root in an init container; the image needs no nft and no
+iptables.
+
+Left alone are calls of --uid, calls to loopback, calls to --health-port, calls to
+ports where no app listens, which are refused as ever, everything but TCP (DNS over
+UDP among it), and what the flags exclude, or do not include. Peers are the callers
+of inbound calls and the destinations of outbound ones.`,
+		Example: `  sidecar redirect
+  sidecar redirect --outbound-exclude-ports 3306,6379 --outbound-exclude-peers 10.9.0.0/16
+  sidecar redirect --dry-run
+  sidecar redirect --check
+  sidecar redirect --remove`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rules, err := flags.rules()
+			if err != nil {
+				return err
+			}
+			return flags.act(cmd, rules)
+		},
+	}
+	flags.add(cmd.Flags())
+	return cmd
+}
+
+// redirectFlags is what `redirect` was told, as it was written.
+type redirectFlags struct {
+	uid                   uint32
+	inboundPort           uint16
+	outboundPort          uint16
+	healthPort            uint16
+	inbound, outbound     sideFlags
+	remove, check, dryRun bool
+}
+
+// sideFlags narrows what is redirected in one direction.
+type sideFlags struct{ include, exclude filterFlags }
+
+type filterFlags struct{ ports, peers, interfaces []string }
+
+func (f *redirectFlags) add(fs *pflag.FlagSet) {
+	fs.SortFlags = false
+	fs.Uint32Var(&f.uid, "uid", defaultUID, "user that the sidecar runs as")
+	fs.Uint16Var(&f.inboundPort, "inbound-port", 15006, "port of the sidecar that takes calls to the pod")
+	fs.Uint16Var(&f.outboundPort, "outbound-port", 15001, "port of the sidecar that takes calls from the pod")
+	fs.Uint16Var(&f.healthPort, "health-port", 15021, "port of the sidecar that the kubelet and Prometheus ask; 0: none")
+	f.inbound.add(fs, "inbound")
+	f.outbound.add(fs, "outbound")
+	fs.BoolVar(&f.remove, "remove", false, "take the rules out of force")
+	fs.BoolVar(&f.check, "check", false, "change nothing; fail unless these rules are in force and a connection arrives")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "change nothing; print the rules as nft writes them")
+}
+
+func (f *sideFlags) add(fs *pflag.FlagSet, direction string) {
+	list := func(to *[]string, name, usage string) {
+		fs.StringSliceVar(to, direction+"-"+name, nil, usage)
+	}
+	list(&f.include.ports, "include-ports", "redirect these alone: 80,8000-8080 (default all)")
+	list(&f.exclude.ports, "exclude-ports", "leave these alone")
+	list(&f.include.peers, "include-peers", "redirect these alone: 10.0.0.0/8,fd00::/8 (default all)")
+	list(&f.exclude.peers, "exclude-peers", "leave these alone")
+	list(&f.include.interfaces, "include-interfaces", "redirect these alone: eth0 (default all)")
+	list(&f.exclude.interfaces, "exclude-interfaces", "leave these alone")
+}
+
+// rules checks the flags. The error is a usageError with every fault.
+func (f *redirectFlags) rules() (redirect.Rules, error) {
+	var faults usageError
+	if f.inboundPort == 0 {
+		faults = append(faults, "inbound-port: got 0, want 1 to 65535")
+	}
+	if f.outboundPort == 0 {
+		faults = append(faults, "outbound-port: got 0, want 1 to 65535")
+	}
+	if f.inboundPort == f.outboundPort {
+		faults = append(faults, fmt.Sprintf("outbound-port: got %d, want another port than inbound-port has", f.outboundPort))
+	}
+	if f.uid == 0 {
+		faults = append(faults, "uid: got 0, want the sidecar's own user: root's calls would pass it, those of an app that runs as root too")
+	}
+	if given := f.actions(); len(given) > 1 {
+		faults = append(faults, fmt.Sprintf("got --%s, want one of them", strings.Join(given, " and --")))
+	}
+	rules := redirect.Rules{
+		UID:      f.uid,
+		Inbound:  f.inbound.side("inbound", f.inboundPort, &faults),
+		Outbound: f.outbound.side("outbound", f.outboundPort, &faults),
+	}
+	if f.healthPort != 0 {
+		health := redirect.PortRange{First: f.healthPort, Last: f.healthPort}
+		rules.Inbound.Exclude.Ports = append(rules.Inbound.Exclude.Ports, health)
+	}
+	if len(faults) > 0 {
+		return redirect.Rules{}, faults
+	}
+	return rules, nil
+}
+
+func (f *redirectFlags) actions() []string {
+	var given []string
+	for _, a := range []struct {
+		name string
+		set  bool
+	}{{"remove", f.remove}, {"check", f.check}, {"dry-run", f.dryRun}} {
+		if a.set {
+			given = append(given, a.name)
+		}
+	}
+	return given
+}
+
+func (f *sideFlags) side(direction string, port uint16, faults *usageError) redirect.Side {
+	return redirect.Side{
+		Port:    port,
+		Include: f.include.filter(direction+"-include", faults),
+		Exclude: f.exclude.filter(direction+"-exclude", faults),
+	}
+}
+
+func (f *filterFlags) filter(name string, faults *usageError) redirect.Filter {
+	return redirect.Filter{
+		Ports:      parseAll(f.ports, redirect.ParsePort, name+"-ports", faults),
+		Peers:      parseAll(f.peers, redirect.ParsePeer, name+"-peers", faults),
+		Interfaces: parseAll(f.interfaces, redirect.ParseInterface, name+"-interfaces", faults),
+	}
+}
+
+func parseAll[T any](items []string, parse func(string) (T, error), flag string, faults *usageError) []T {
+	var all []T
+	for _, item := range items {
+		v, err := parse(strings.TrimSpace(item))
+		if err != nil {
+			*faults = append(*faults, fmt.Sprintf("%s: %v", flag, err))
+			continue
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func (f *redirectFlags) act(cmd *cobra.Command, rules redirect.Rules) error {
+	var err error
+	var done string
+	switch {
+	case f.dryRun:
+		_, err := fmt.Fprint(cmd.OutOrStdout(), rules)
+		return err
+	case f.remove:
+		err, done = redirect.Remove(), "redirect rules removed"
+	case f.check:
+		err, done = rules.Check(cmd.Context()), "redirect rules are in force, and a connection arrived"
+	default:
+		err, done = rules.Install(), "redirect rules in force"
+	}
+	if errors.Is(err, redirect.ErrClosedPorts) {
+		done += "; warning: " + err.Error()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
+	return err
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestRedirectPrintsItsRules(t *testing.T) {
+	var out, errOut bytes.Buffer
+	args := []string{"redirect", "--dry-run", "--uid", "1400", "--inbound-exclude-ports", "9090, 9000-9001", "--outbound-include-peers", "10.0.0.0/8"}
+	if code := execute(t.Context(), args, nil, &out, &errOut); code != 0 {
+		t.Fatalf("got exit code %d: %s", code, errOut.String())
+	}
+	for _, want := range []string{
+		"meta skuid 1400 accept",
+		"tcp dport { 9000-9001, 9090, 15021 } accept", // the health port is left alone too
+		"ip daddr != { 10.0.0.0/8 } accept",
+		"redirect to :15006", "redirect to :15001",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestRedirectReportsEveryFault(t *testing.T) {
+	var out, errOut bytes.Buffer
+	args := []string{"redirect", "--check", "--remove", "--uid", "0", "--inbound-port", "15001",
+		"--inbound-include-ports", "80,http", "--outbound-exclude-peers", "10.0.0.1/8", "--outbound-exclude-interfaces", "eth*"}
+	if code := execute(t.Context(), args, nil, &out, &errOut); code != exitUsage {
+		t.Errorf("got exit code %d, want %d", code, exitUsage)
+	}
+	for _, want := range []string{
+		"--remove and --check", "uid: got 0", "another port than inbound-port", `inbound-include-ports: got "http"`,
+		"want 10.0.0.0/8", `outbound-exclude-interfaces: got "eth*"`,
+	} {
+		if !strings.Contains(errOut.String(), want) {
+			t.Errorf("got no %q in\n%s", want, errOut.String())
+		}
+	}
+}
