@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -111,43 +110,6 @@ func parseTree(data []byte) (*yaml.Node, *Fault) {
 		return nil, syntaxFault(data, err)
 	}
 	return doc.Content[0], nil
-}
-
-// syntaxFault says where text stops being YAML. The parser's own line is that
-// of what it was reading, or off by one: what counts is how far it got.
-func syntaxFault(data []byte, err error) *Fault {
-	in := &bytewise{data: data}
-	var doc yaml.Node
-	for dec := yaml.NewDecoder(in); dec.Decode(&doc) == nil; {
-		doc = yaml.Node{}
-	}
-	seen := bytes.TrimRight(data[:in.read], " \t\r\n")
-	start := bytes.LastIndexByte(seen, '\n') + 1
-	indent := len(seen[start:]) - len(bytes.TrimLeft(seen[start:], " \t"))
-	what := strings.TrimPrefix(err.Error(), "yaml: ")
-	if cut, rest, ok := strings.Cut(what, ": "); ok && strings.HasPrefix(cut, "line ") {
-		what = rest
-	}
-	return &Fault{
-		Line:   bytes.Count(seen, newline) + 1,
-		Column: indent + 1,
-		What:   "no YAML from here, or from the line above: " + what,
-	}
-}
-
-// bytewise hands out one byte at a time.
-type bytewise struct {
-	data []byte
-	read int
-}
-
-func (b *bytewise) Read(p []byte) (int, error) {
-	if b.read == len(b.data) {
-		return 0, io.EOF
-	}
-	p[0] = b.data[b.read]
-	b.read++
-	return 1, nil
 }
 
 // content is what a policy was made of, to tell whether it has changed.
