@@ -99,15 +99,15 @@ func (s *show) put(rules string) func(context.Context) error {
 }
 
 func (s *show) putBroken(ctx context.Context) error {
-	var fault string
+	var faults []string
 	err := s.writeAndWait(ctx, s.shop.policy(broken), "refused by all sidecars", func(p policyInForce) bool {
-		fault = p.LastError
+		faults = p.LastError.Faults
 		return !p.Valid
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "  %s\n", strings.ReplaceAll(strings.TrimSpace(fault), "\n", "\n  "))
+	fmt.Fprintf(s.out, "  %s\n", strings.Join(faults, "\n  "))
 	return nil
 }
 
@@ -137,7 +137,9 @@ func (s *show) writeAndWait(ctx context.Context, text, what string, holds func(p
 type policyInForce struct {
 	Digest    string `json:"digest"`
 	Valid     bool   `json:"valid"`
-	LastError string `json:"lastError"`
+	LastError struct {
+		Faults []string `json:"faults"` // each with its place
+	} `json:"lastError"`
 }
 
 func (p *pod) policy(ctx context.Context) (policyInForce, error) {

@@ -135,7 +135,7 @@ func (m *mesh) with(rules string) string {
 			b.WriteString("    edge: true\n")
 		}
 		b.WriteString("    versions:\n")
-		for _, tag := range slices.Compact(slices.Clone(s.tags)) {
+		for _, tag := range slices.Compact(slices.Sorted(slices.Values(s.tags))) {
 			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%s]}\n", tag, m.endpoints(s.name, tag))
 		}
 	}

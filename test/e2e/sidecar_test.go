@@ -91,7 +91,8 @@ func (s *sidecar) metric(t testing.TB, name string, labels ...string) float64 {
 		if !found || (rest[0] != '{' && rest[0] != ' ') {
 			continue
 		}
-		set, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		end := strings.LastIndexByte(rest, ' ')
+		set, value := rest[:end], strings.TrimSpace(rest[end:])
 		if slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(set, l) }) {
 			continue
 		}
