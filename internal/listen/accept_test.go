@@ -126,6 +126,7 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	}
 	set.StopAccepting()
 	mustEnd(t, done)
+	waitUntil(t, func() bool { return set.Open() == 0 })
 	if got := set.Panics(); got != 1 {
 		t.Errorf("got %d panics counted, want 1", got)
 	}

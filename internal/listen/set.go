@@ -26,7 +26,8 @@ const lastCall = 50 * time.Millisecond
 
 // Serve serves one connection until it is finished. dst is where the caller was
 // going before the kernel redirected it here, and the zero value if nothing
-// redirected it. The connection is closed when Serve returns.
+// redirected it. The connection is closed when Serve returns. A connection that was
+// redirected from where the kernel does not tell is closed without being served.
 type Serve func(conn net.Conn, dst netip.AddrPort)
 
 // Set is the listeners of one purpose: all of them bound, none accepting before Run.
@@ -41,8 +42,9 @@ type Set struct {
 	stop     chan struct{} // closed once accepting is to end
 	stopOnce sync.Once
 
-	open   atomic.Int64
-	panics atomic.Uint64
+	open         atomic.Int64
+	panics       atomic.Uint64
+	destinations destinations
 }
 
 // listener is what a Set needs of a *net.TCPListener.
@@ -139,7 +141,12 @@ func (s *Set) handle(conn net.Conn, serve Serve) {
 				"peer", conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	serve(conn, netip.AddrPort{})
+	dst, err := s.destinations.of(conn)
+	if err != nil {
+		s.warn(conn, err)
+		return
+	}
+	serve(conn, dst)
 }
 
 func (s *Set) log() *slog.Logger {

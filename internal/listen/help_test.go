@@ -1,0 +1,40 @@
+package listen
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// patience is far above what a loaded machine needs.
+const patience = 10 * time.Second
+
+// waitUntil looks again and again whether the condition holds.
+func waitUntil(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// connected gives both ends of a TCP connection, closed when the test ends.
+func connected(t testing.TB) (ours, theirs *net.TCPConn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialed, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialed.Close(); accepted.Close() })
+	return accepted.(*net.TCPConn), dialed.(*net.TCPConn)
+}
