@@ -2,6 +2,7 @@ package http1
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -29,7 +30,7 @@ func (x *Exchange) Reply(status int, reason, text string) {
 	}
 	if text != "" {
 		b = appendLine(b, "Content-Type", "text/plain; charset=utf-8")
-		text += "\n"
+		text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\n"
 	}
 	b = append(b, "Content-Length: "...)
 	b = strconv.AppendInt(b, int64(len(text)), 10)

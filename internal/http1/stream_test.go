@@ -1,0 +1,157 @@
+package http1
+
+import (
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMovesTheFirstByteAtOnce(t *testing.T) {
+	const post = "POST / HTTP/1.1⏎Host: h⏎"
+	tests := map[string]struct{ head, first, rest string }{
+		"length": {post + "Content-Length: 20000⏎⏎", "abc", strings.Repeat("x", 19997)},
+		"chunks": {post + "Transfer-Encoding: chunked⏎⏎", "3⏎abc⏎", "2⏎de⏎0⏎⏎"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			seen := make(chan bool)
+			addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+				for range 2 {
+					c.within(patient, len(crlf(tt.head)))
+					c.within(soon, len(crlf(tt.first)))
+					seen <- true
+					c.say("HTTP/1.1 200 OK⏎Transfer-Encoding: chunked⏎⏎5⏎early⏎") // before the rest has come
+					if got := c.bytes(len(crlf(tt.rest))); got != tt.rest {
+						t.Errorf("rest of the request: got %d bytes, want %d", len(got), len(tt.rest))
+					}
+					c.say("4⏎late⏎0⏎⏎")
+				}
+			})
+			c := dial(t, addr)
+			for range 2 {
+				c.say(tt.head + tt.first)
+				<-seen
+				want := "HTTP/1.1 200 OK⏎Transfer-Encoding: chunked⏎⏎5⏎early⏎"
+				if got := c.within(soon, len(crlf(want))); got != want {
+					t.Errorf("early reply: got %q, want %q", got, want)
+				}
+				c.say(tt.rest)
+				if got, want := c.within(soon, len(crlf("4⏎late⏎0⏎⏎"))), "4⏎late⏎0⏎⏎"; got != want {
+					t.Errorf("late reply: got %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAWholeEarlyReplyDoesNotEndTheUpload(t *testing.T) {
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		for {
+			h := c.head()
+			if h == "" {
+				return
+			}
+			c.say("HTTP/1.1 200 OK⏎Content-Length: 2⏎⏎ok")
+			if strings.Contains(h, "40000") {
+				c.bytes(40000)
+			}
+		}
+	})
+	c := dial(t, addr)
+	c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 40000⏎⏎abc")
+	c.within(soon, len(crlf("HTTP/1.1 200 OK⏎Content-Length: 2⏎⏎ok")))
+	c.say(strings.Repeat("x", 39997) + "GET / HTTP/1.1⏎Host: h⏎⏎")
+	if got, want := c.message(), "HTTP/1.1 200 OK⏎Content-Length: 2⏎⏎ok"; got != want {
+		t.Errorf("the next request: got %q, want %q", got, want)
+	}
+}
+
+func TestPassesEventsAtOnce(t *testing.T) {
+	for _, framing := range []string{"Transfer-Encoding: chunked⏎⏎", "⏎"} {
+		addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+			c.message()
+			c.say("HTTP/1.1 200 OK⏎Content-Type: text/event-stream⏎" + framing + "b⏎data: 1⏎⏎⏎")
+			c.rest()
+		})
+		c := dial(t, addr)
+		c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+		c.head()
+		if got := c.within(soon, 9); !strings.HasPrefix(got, "b⏎data: ") {
+			t.Errorf("got %q, want the event", got)
+		}
+	}
+}
+
+func TestPassesTrailersOfRequests(t *testing.T) {
+	const request = "POST / HTTP/1.1⏎Host: h⏎Trailer: X-T⏎Transfer-Encoding: chunked⏎⏎5⏎hello⏎0⏎X-T: 1⏎x-unannounced: 2⏎⏎"
+	heard := make(chan string, 1)
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		heard <- c.bytes(len(crlf(request)))
+		c.say("HTTP/1.1 204 No Content⏎⏎")
+	})
+	for _, parts := range [][]string{{request}, strings.SplitAfter(request, "")} {
+		c := dial(t, addr)
+		for _, p := range parts {
+			c.say(p)
+		}
+		c.head()
+		if got := <-heard; got != request {
+			t.Errorf("\n got %q\nwant %q", got, request)
+		}
+	}
+}
+
+func TestABadTrailerEndsTheHalfSentRequest(t *testing.T) {
+	ended := make(chan string, 1)
+	begun := make(chan bool)
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		h := c.head() + c.bytes(10)
+		begun <- true
+		more, _ := c.rest()
+		ended <- h + more
+	})
+	c := dial(t, addr)
+	c.say("POST / HTTP/1.1⏎Host: h⏎Transfer-Encoding: chunked⏎⏎5⏎hello⏎")
+	<-begun
+	c.say("0⏎Content-Length: 3⏎⏎")
+	if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 400 ") || !strings.Contains(got, "⏎Connection: close⏎") {
+		t.Errorf("got %q, want 400 and an end", got)
+	}
+	if got := <-ended; strings.Contains(got, "Content-Length") {
+		t.Errorf("the origin heard %q, want no forbidden trailer", got)
+	}
+}
+
+func TestMemoryStaysFlatWhileAGigabytePasses(t *testing.T) {
+	const size = 1 << 30
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		c.head()
+		n, _ := io.CopyN(io.Discard, c.r, size)
+		c.say("HTTP/1.1 200 OK⏎Content-Length: 1073741824⏎⏎")
+		if n == size {
+			_, _ = io.CopyN(c.Conn, zeros{}, size)
+		}
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c := dial(t, addr)
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 1073741824⏎⏎")
+	if _, err := io.CopyN(c.Conn, zeros{}, size); err != nil {
+		t.Fatal(err)
+	}
+	c.head()
+	if n, err := io.CopyN(io.Discard, c.r, size); n != size {
+		t.Errorf("%d bytes of the reply came (%v), want %d", n, err, size)
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("%d bytes were allocated, want a few MiB at most", grown)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
