@@ -73,8 +73,8 @@ func (c *cond) fits(r *reader, value []byte) bool {
 			}
 		}
 	case isHost:
-		forms := spellings{of: &r.host}
-		for form := forms.next(); form != nil; form = forms.next() {
+		r.forms.start(&r.host)
+		for form := r.forms.next(); form != nil; form = r.forms.next() {
 			if s.exact.names(form, c.id) {
 				return true
 			}

@@ -71,6 +71,12 @@ type spellings struct {
 	bare int  // length of the form without port that comes next; 0: none
 }
 
+// start begins the walk for an authority. It leaves the room as it is: a walk
+// belongs to a reader and is used again.
+func (s *spellings) start(of *authority) {
+	s.of, s.from, s.wild, s.bare = of, 0, false, 0
+}
+
 // next returns the next form, valid until the call after it, or nil after the
 // last.
 func (s *spellings) next() []byte {

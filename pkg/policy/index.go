@@ -89,8 +89,8 @@ func (x *index) candidates(r *reader) {
 // value marks the matches that a value of s finds.
 func (x *index) value(r *reader, s *source, value []byte) {
 	if s.kind == ofHost {
-		forms := spellings{of: &r.host}
-		for form := forms.next(); form != nil; form = forms.next() {
+		r.forms.start(&r.host)
+		for form := r.forms.next(); form != nil; form = r.forms.next() {
 			x.hits(r, s.exact, form)
 		}
 		return

@@ -38,6 +38,7 @@ type reader struct {
 	buf     []byte   // decoded values
 	bits    []uint64 // matches that may hold
 	host    authority
+	forms   spellings
 	claims  []byte // payload of the bearer token
 	decoded bool   // claims was looked for
 }
