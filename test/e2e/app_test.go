@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // appEnv holds the JSON of an app's settings; where it is set, the test binary is that app.
@@ -68,7 +69,7 @@ func runApp(spec string) error {
 
 // proxied is a client that sends everything through an explicit proxy.
 func proxied(proxy string) *http.Client {
-	return &http.Client{Timeout: patience, Transport: &http.Transport{
+	return &http.Client{Timeout: harness.Patience, Transport: &http.Transport{
 		Proxy:               http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}),
 		MaxIdleConnsPerHost: 64,
 	}}
@@ -140,7 +141,7 @@ func (a *app) wait(name string, full int) {
 	a.mu.Unlock()
 	select {
 	case <-gate:
-	case <-time.After(patience):
+	case <-time.After(harness.Patience):
 	}
 }
 

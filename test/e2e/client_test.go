@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,9 +8,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
+
+	"graylane/test/harness"
 )
 
 // ask sends a request and reads the answer of the app at its end.
@@ -81,69 +80,22 @@ func (c caller) get(query string, headers ...string) *hop {
 	return answer
 }
 
+// through is a client of a sidecar's app: every host is reached by way of its outbound listener.
+func through(t testing.TB, s *harness.Sidecar, host string) caller {
+	client := proxied(s.Outbound)
+	t.Cleanup(client.CloseIdleConnections)
+	return caller{t, "http://" + host, client}
+}
+
 // direct calls an address without a proxy, from a source address of choice: "127.0.0.2" is another peer.
 func direct(t testing.TB, address, source string) caller {
-	dialer := &net.Dialer{Timeout: patience}
+	dialer := &net.Dialer{Timeout: harness.Patience}
 	if source != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
 	transport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
-	return caller{t, "http://" + address, &http.Client{Timeout: patience, Transport: transport}}
-}
-
-// text fetches a page of an app or of a sidecar; an address that nobody answers at gives status 0.
-func text(url string) (status int, body string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err.Error()
-	}
-	r.Close = true // the process behind it may be gone at the next look
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(data)
-}
-
-// workers is how many requests are under way at once where many are sent.
-const workers = 8
-
-// inParallel calls do for 0 to n-1 from all workers and reports how often it failed, with the first few errors.
-func inParallel(t testing.TB, n int, do func(i int) error) {
-	t.Helper()
-	begin := time.Now()
-	jobs := make(chan int)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var errs []error
-	for range workers {
-		wg.Go(func() {
-			for i := range jobs {
-				if err := do(i); err != nil {
-					mu.Lock()
-					errs = append(errs, err)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for i := range n {
-		jobs <- i
-	}
-	close(jobs)
-	wg.Wait()
-	t.Logf("%d requests in %v", n, time.Since(begin).Round(time.Millisecond))
-	if len(errs) > 0 {
-		t.Errorf("%d of %d requests are wrong, the first: %v", len(errs), n, errs[:min(3, len(errs))])
-	}
+	return caller{t, "http://" + address, &http.Client{Timeout: harness.Patience, Transport: transport}}
 }
 
 func base64Text(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

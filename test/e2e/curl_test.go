@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // pathWithCurl is a PATH on which curl is found: the machine's, or this binary under that name.
@@ -20,9 +22,9 @@ func pathWithCurl(t testing.TB) string {
 		return path
 	}
 	self, err := os.Executable()
-	must(t, err)
+	harness.Must(t, err)
 	dir := t.TempDir()
-	must(t, os.Symlink(self, filepath.Join(dir, "curl")))
+	harness.Must(t, os.Symlink(self, filepath.Join(dir, "curl")))
 	return dir + string(os.PathListSeparator) + path
 }
 

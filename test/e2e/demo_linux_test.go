@@ -3,17 +3,19 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // TestDemoLeavesNothingBehindWhenKilled: Linux ends its children with it.
 func TestDemoLeavesNothingBehindWhenKilled(t *testing.T) {
 	demo, portBase, _ := startDemo(t)
-	waitWithin(t, demoPatience, "the show begins", func() bool {
-		if demo.ended() {
+	harness.WaitWithin(t, demoPatience, "the show begins", func() bool {
+		if demo.Ended() {
 			t.Fatal("the demo ended")
 		}
-		return strings.Contains(demo.log.String(), "\n1. ")
+		return strings.Contains(demo.Log.String(), "\n1. ")
 	})
-	demo.kill()
+	demo.Kill()
 	checkNothingListens(t, portBase)
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // many is how many requests have to go right before an invariant counts as seen.
@@ -44,7 +46,7 @@ func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, wa
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(m.t, many, func(i int) error {
+		harness.InParallel(m.t, many, func(i int) error {
 			user, want := request(i)
 			answer, err := outside.send("", "X-User-Id", user)
 			if err != nil {

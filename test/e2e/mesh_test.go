@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // shape says which pods a mesh has. A service is called by the one named before it.
@@ -31,17 +33,17 @@ type service struct {
 type mesh struct {
 	t      testing.TB
 	shape  shape
-	policy policyFile
-	entry  *sidecar
+	policy harness.PolicyFile
+	entry  *harness.Sidecar
 	pods   []*pod
 }
 
 // pod is an app and its sidecar.
 type pod struct {
 	name, service, tag string
-	app                *process
+	app                *harness.Process
 	appAddress         string
-	sidecar            *sidecar
+	sidecar            *harness.Sidecar
 }
 
 // shop is the chain of three services that most tests use.
@@ -69,18 +71,18 @@ func newMesh(t testing.TB, s shape) *mesh {
 	if s.forward == nil {
 		s.forward = []string{"traceparent"}
 	}
-	m := &mesh{t: t, shape: s, policy: policyFile(filepath.Join(t.TempDir(), "policy.yaml"))}
-	m.policy.write(t, "") // the addresses come to be known below; sidecars wait for a first good policy
-	m.entry = startSidecar(t, "entry", string(m.policy), s.flags...)
+	m := &mesh{t: t, shape: s, policy: harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))}
+	m.policy.Write(t, "") // the addresses come to be known below; sidecars wait for a first good policy
+	m.entry = harness.StartSidecar(t, "entry", string(m.policy), s.flags...)
 	for i, service := range s.services {
 		for _, tag := range service.tags {
 			m.startPod(i, tag)
 		}
 	}
-	m.policy.write(t, m.with(s.rules))
-	m.entry.waitReady(t)
+	m.policy.Write(t, m.with(s.rules))
+	m.entry.WaitReady(t)
 	for _, p := range m.pods {
-		p.sidecar.waitReady(t)
+		p.sidecar.WaitReady(t)
 		p.waitApp(t)
 	}
 	return m
@@ -89,14 +91,14 @@ func newMesh(t testing.TB, s shape) *mesh {
 func (m *mesh) startPod(i int, tag string) {
 	m.t.Helper()
 	s := m.shape.services[i]
-	p := &pod{service: s.name, tag: tag, appAddress: freeAddress(m.t)}
+	p := &pod{service: s.name, tag: tag, appAddress: harness.FreeAddress(m.t)}
 	p.name = p.service + "-" + tag
 	if same := len(m.podsOf(p.service, tag)); same > 0 {
 		p.name += fmt.Sprintf("-%d", same+1)
 	}
 	flags := slices.Concat([]string{"--app", p.appAddress, "--service", p.service, "--tag", tag}, m.shape.flags, s.flags)
-	p.sidecar = startSidecar(m.t, p.name+" sidecar", string(m.policy), flags...)
-	a := &app{Service: p.service, Tag: tag, Pod: p.name, Listen: p.appAddress, Proxy: p.sidecar.outbound, Forward: m.shape.forward}
+	p.sidecar = harness.StartSidecar(m.t, p.name+" sidecar", string(m.policy), flags...)
+	a := &app{Service: p.service, Tag: tag, Pod: p.name, Listen: p.appAddress, Proxy: p.sidecar.Outbound, Forward: m.shape.forward}
 	if i+1 < len(m.shape.services) {
 		a.Next = m.shape.services[i+1].name
 	}
@@ -104,7 +106,7 @@ func (m *mesh) startPod(i int, tag string) {
 	m.pods = append(m.pods, p)
 }
 
-func startApp(t testing.TB, a *app) *process {
+func startApp(t testing.TB, a *app) *harness.Process {
 	t.Helper()
 	spec, err := json.Marshal(a)
 	if err != nil {
@@ -114,13 +116,13 @@ func startApp(t testing.TB, a *app) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, a.Pod+" app", []string{appEnv + "=" + string(spec)}, self)
+	return harness.Start(t, a.Pod+" app", []string{appEnv + "=" + string(spec)}, self)
 }
 
 func (p *pod) waitApp(t testing.TB) {
 	t.Helper()
-	waitFor(t, p.name+" app answers", func() bool {
-		status, _ := text("http://" + p.appAddress + "/requests")
+	harness.WaitFor(t, p.name+" app answers", func() bool {
+		status, _ := harness.Page("http://" + p.appAddress + "/requests")
 		return status == http.StatusOK
 	})
 }
@@ -145,7 +147,7 @@ func (m *mesh) with(rules string) string {
 func (m *mesh) endpoints(service, tag string) string {
 	var list []string
 	for _, p := range m.podsOf(service, tag) {
-		list = append(list, fmt.Sprintf("%q", p.sidecar.inbound))
+		list = append(list, fmt.Sprintf("%q", p.sidecar.Inbound))
 	}
 	return strings.Join(list, ", ")
 }
@@ -172,12 +174,12 @@ func (m *mesh) pod(service, tag string) *pod {
 
 // stop kills an app and its sidecar, as the loss of a machine does.
 func (p *pod) stop() {
-	p.sidecar.kill()
-	p.app.kill()
+	p.sidecar.Kill()
+	p.app.Kill()
 }
 
-func (m *mesh) sidecars() []*sidecar {
-	all := []*sidecar{m.entry}
+func (m *mesh) sidecars() []*harness.Sidecar {
+	all := []*harness.Sidecar{m.entry}
 	for _, p := range m.pods {
 		all = append(all, p.sidecar)
 	}
@@ -185,15 +187,15 @@ func (m *mesh) sidecars() []*sidecar {
 }
 
 // outside calls the first service the way a user outside would: by way of the entry sidecar.
-func (m *mesh) outside() caller { return m.entry.through(m.t, m.shape.services[0].name) }
+func (m *mesh) outside() caller { return through(m.t, m.entry, m.shape.services[0].name) }
 
 // change replaces the policy and returns when every sidecar obeys the new one.
 func (m *mesh) change(rules string) {
 	m.t.Helper()
 	text := m.with(rules)
-	m.policy.write(m.t, text)
+	m.policy.Write(m.t, text)
 	for _, s := range m.sidecars() {
-		waitFor(m.t, s.name+" takes the new policy", func() bool { return s.policy(m.t).Digest == digest(text) })
+		harness.WaitFor(m.t, s.Name+" takes the new policy", func() bool { return s.Policy(m.t).Digest == harness.Digest(text) })
 	}
 }
 
@@ -213,7 +215,7 @@ func (m *mesh) requests(tag string) int {
 func (p *pod) number(t testing.TB, page string) int {
 	t.Helper()
 	var n int
-	status, body := text("http://" + p.appAddress + page)
+	status, body := harness.Page("http://" + p.appAddress + page)
 	if _, err := fmt.Sscan(body, &n); err != nil {
 		t.Fatalf("%s of %s: status %d: %s", page, p.name, status, body)
 	}

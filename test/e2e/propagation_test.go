@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // No service but the last has a gray version in these meshes: where the app runs in a gray pod, the pod's own tag would do.
@@ -46,7 +48,7 @@ func TestSidecarLearnsWhichTraceHeaderTheAppSpeaks(t *testing.T) {
 	for _, name := range traceHeaders {
 		t.Run(name, func(t *testing.T) {
 			query := "forward=" + url.QueryEscape(name) + "&own=" + url.QueryEscape(name)
-			waitFor(t, "the tag survives", func() bool {
+			harness.WaitFor(t, "the tag survives", func() bool {
 				return m.outside().get(query, "X-User-Id", "3").path() == servedGray
 			})
 			for range 20 {
@@ -66,7 +68,7 @@ func TestOverlappingRequestsInOneAppDoNotSwapTags(t *testing.T) {
 	m := newMesh(t, lastIsGray())
 	outside := m.outside()
 	// Requests 2n and 2n+1 are a pair: each app holds the first until it has the second, then both call on.
-	inParallel(t, 400, func(i int) error {
+	harness.InParallel(t, 400, func(i int) error {
 		user, want := "1", servedGray
 		if i%2 == 0 {
 			user, want = "9", servedBase

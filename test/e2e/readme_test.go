@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"graylane/pkg/policy"
+	"graylane/test/harness"
 )
 
 func readme(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
-	must(t, err)
+	text, err := os.ReadFile(filepath.Join(harness.Repository, "README.md"))
+	harness.Must(t, err)
 	return string(text)
 }
 
@@ -47,16 +48,16 @@ func TestCommandsOfReadmeAreThoseOfCI(t *testing.T) {
 	if !strings.Contains(readme(t), "    "+tests) {
 		t.Errorf("README does not give the command %q", tests)
 	}
-	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
-	must(t, err)
+	script, err := os.ReadFile(filepath.Join(harness.Repository, ".ci", "run"))
+	harness.Must(t, err)
 	if !strings.Contains(string(script), " "+tests+"\n") {
 		t.Errorf(".ci/run does not run the command %q", tests)
 	}
 }
 
 func TestFlagsOfReadmeExist(t *testing.T) {
-	help, err := exec.Command(sidecarBinary(t), "run", "--help").CombinedOutput()
-	must(t, err)
+	help, err := exec.Command(harness.Binary(t), "run", "--help").CombinedOutput()
+	harness.Must(t, err)
 	for line := range strings.Lines(readme(t)) {
 		if !strings.Contains(line, "sidecar run") {
 			continue
@@ -72,11 +73,11 @@ func TestFlagsOfReadmeExist(t *testing.T) {
 // TestTourOfReadme types what README says, and wants to see what README shows.
 func TestTourOfReadme(t *testing.T) {
 	demo, portBase, dir := startDemo(t)
-	waitWithin(t, demoPatience, "the demo stays up", func() bool {
-		if demo.ended() {
+	harness.WaitWithin(t, demoPatience, "the demo stays up", func() bool {
+		if demo.Ended() {
 			t.Fatal("the demo ended")
 		}
-		return strings.Contains(demo.log.String(), "Ctrl-C ends everything.")
+		return strings.Contains(demo.Log.String(), "Ctrl-C ends everything.")
 	})
 	path := pathWithCurl(t)
 	for _, block := range blocks(readme(t), "console") {
@@ -86,8 +87,8 @@ func TestTourOfReadme(t *testing.T) {
 		}
 	}
 
-	must(t, demo.cmd.Process.Signal(syscall.SIGINT))
-	if code := demo.exit(t); code != 0 {
+	demo.Signal(t, syscall.SIGINT)
+	if code := demo.Exit(t); code != 0 {
 		t.Errorf("exit code after Ctrl-C is %d, want 0", code)
 	}
 	checkNothingListens(t, portBase)
@@ -128,7 +129,7 @@ func runStep(t *testing.T, path, command, want string) {
 			t.Logf("$ %s\n%s\nwant:\n%s", command, got, want)
 		}
 	}()
-	waitFor(t, "README's output of "+command, once)
+	harness.WaitFor(t, "README's output of "+command, once)
 }
 
 // matches compares line by line; "..." in README stands for any text.

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // promptly is the limit for what events bring about within a second: it leaves room for a loaded machine,
@@ -22,25 +25,25 @@ func TestPolicyIsReloaded(t *testing.T) {
 		change func(t *testing.T, path, want string)
 	}{
 		{"rewritten in place", func(t *testing.T, path, want string) {
-			writeFile(t, path, want)
+			harness.WriteFile(t, path, want)
 		}},
 		{"saved by rename", func(t *testing.T, path, want string) {
-			policyFile(path).write(t, want)
+			harness.PolicyFile(path).Write(t, want)
 		}},
 		{"deleted and restored", func(t *testing.T, path, want string) {
-			must(t, os.Remove(path))
-			writeFile(t, path, want)
+			harness.Must(t, os.Remove(path))
+			harness.WriteFile(t, path, want)
 		}},
 		{"moved away and back", func(t *testing.T, path, want string) {
-			must(t, os.Rename(path, path+".bak"))
-			writeFile(t, path+".bak", want)
-			must(t, os.Rename(path+".bak", path))
+			harness.Must(t, os.Rename(path, path+".bak"))
+			harness.WriteFile(t, path+".bak", want)
+			harness.Must(t, os.Rename(path+".bak", path))
 		}},
 		{"directory replaced", func(t *testing.T, path, want string) {
 			dir := filepath.Dir(path)
-			must(t, os.Rename(dir, filepath.Join(t.TempDir(), "old")))
-			must(t, os.Mkdir(dir, 0o755))
-			writeFile(t, path, want)
+			harness.Must(t, os.Rename(dir, filepath.Join(t.TempDir(), "old")))
+			harness.Must(t, os.Mkdir(dir, 0o755))
+			harness.WriteFile(t, path, want)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,22 +58,22 @@ func TestPolicyIsReloaded(t *testing.T) {
 func TestConfigMapUpdateIsReloaded(t *testing.T) {
 	r := newReload(t, filepath.Join(t.TempDir(), "mount", "policy.yaml"))
 	dir := filepath.Dir(r.path)
-	must(t, os.Remove(r.path))
+	harness.Must(t, os.Remove(r.path))
 	// As the kubelet lays out a mount: policy.yaml -> ..data/policy.yaml, ..data -> a folder for each generation.
 	publish := func(generation, want string) {
-		must(t, os.Mkdir(filepath.Join(dir, generation), 0o755))
-		writeFile(t, filepath.Join(dir, generation, "policy.yaml"), want)
-		must(t, os.Symlink(generation, filepath.Join(dir, "..data_tmp")))
-		must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+		harness.Must(t, os.Mkdir(filepath.Join(dir, generation), 0o755))
+		harness.WriteFile(t, filepath.Join(dir, generation, "policy.yaml"), want)
+		harness.Must(t, os.Symlink(generation, filepath.Join(dir, "..data_tmp")))
+		harness.Must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
 	}
 	r.inForceAfter("0", func(want string) {
 		publish("..gen0", want)
-		must(t, os.Symlink(filepath.Join("..data", "policy.yaml"), r.path))
+		harness.Must(t, os.Symlink(filepath.Join("..data", "policy.yaml"), r.path))
 	})
 	for i := 1; i < 5; i++ {
 		r.inForceAfter(fmt.Sprint(i), func(want string) {
 			publish(fmt.Sprintf("..gen%d", i), want)
-			must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", i-1))))
+			harness.Must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", i-1))))
 		})
 	}
 }
@@ -86,45 +89,45 @@ func TestBadPolicyChangesNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
-			before := r.policy(t).Digest
-			writeFile(t, r.path, c.text)
+			before := r.Policy(t).Digest
+			harness.WriteFile(t, r.path, c.text)
 			r.badPolicyIsNoticed()
-			if got := r.policy(t).Digest; got != before {
+			if got := r.Policy(t).Digest; got != before {
 				t.Errorf("policy in force is %q, want the last good one, %q", got, before)
 			}
 			r.checkRouting(true)
-			waitFor(t, "the log names the place: "+c.logged, func() bool { return strings.Contains(r.log.String(), c.logged) })
-			r.inForceAfter("mended", func(want string) { writeFile(t, r.path, want) })
-			if r.metric(t, "graylane_policy_valid") != 1 {
+			harness.WaitFor(t, "the log names the place: "+c.logged, func() bool { return strings.Contains(r.Log.String(), c.logged) })
+			r.inForceAfter("mended", func(want string) { harness.WriteFile(t, r.path, want) })
+			if r.Metric(t, "graylane_policy_valid") != 1 {
 				t.Error("graylane_policy_valid is not 1 after a good policy")
 			}
 		})
 	}
 	t.Run("deleted", func(t *testing.T) {
 		r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
-		must(t, os.Remove(r.path))
+		harness.Must(t, os.Remove(r.path))
 		r.badPolicyIsNoticed()
 		r.checkRouting(true)
-		r.inForceAfter("restored", func(want string) { writeFile(t, r.path, want) })
+		r.inForceAfter("restored", func(want string) { harness.WriteFile(t, r.path, want) })
 	})
 }
 
 func TestStartWithoutPolicy(t *testing.T) {
 	r := prepareReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
-	r.sidecar = startSidecar(t, "sidecar", r.path)
-	health := "http://" + r.health
-	waitFor(t, "/ready names the policy", func() bool {
-		status, body := text(health + "/ready")
+	r.Sidecar = harness.StartSidecar(t, "sidecar", r.path)
+	health := "http://" + r.Health
+	harness.WaitFor(t, "/ready names the policy", func() bool {
+		status, body := harness.Page(health + "/ready")
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "policy")
 	})
-	if status, body := text(health + "/live"); status != http.StatusOK {
+	if status, body := harness.Page(health + "/live"); status != http.StatusOK {
 		t.Errorf("/live answers %d %s, want 200: a bad policy must not restart the pod", status, body)
 	}
-	if _, err := r.through(t, "users").send(""); err == nil || !strings.Contains(err.Error(), "status 503") {
+	if _, err := through(t, r.Sidecar, "users").send(""); err == nil || !strings.Contains(err.Error(), "status 503") {
 		t.Errorf("a call without a policy gives %v, want status 503", err)
 	}
-	writeFile(t, r.path, r.policyWith("first", true))
-	r.waitReady(t)
+	harness.WriteFile(t, r.path, r.policyWith("first", true))
+	r.WaitReady(t)
 	r.checkRouting(true)
 }
 
@@ -132,18 +135,18 @@ func TestLastGoodPolicySurvivesARestart(t *testing.T) {
 	r := prepareReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
 	state := filepath.Join(t.TempDir(), "state")
 	good := r.policyWith("good", true)
-	writeFile(t, r.path, good)
+	harness.WriteFile(t, r.path, good)
 
-	r.sidecar = startSidecar(t, "first sidecar", r.path, "--state", state).waitReady(t)
+	r.Sidecar = harness.StartSidecar(t, "first sidecar", r.path, "--state", state).WaitReady(t)
 	r.checkRouting(true)
-	r.terminate(t)
-	if code := r.exit(t); code != 0 {
+	r.Signal(t, syscall.SIGTERM)
+	if code := r.Exit(t); code != 0 {
 		t.Errorf("exit code after SIGTERM is %d, want 0", code)
 	}
 
-	writeFile(t, r.path, "broken")
-	r.sidecar = startSidecar(t, "second sidecar", r.path, "--state", state).waitReady(t)
-	if got, want := r.policy(t).Digest, digest(good); got != want {
+	harness.WriteFile(t, r.path, "broken")
+	r.Sidecar = harness.StartSidecar(t, "second sidecar", r.path, "--state", state).WaitReady(t)
+	if got, want := r.Policy(t).Digest, harness.Digest(good); got != want {
 		t.Errorf("policy in force is %q, want the last good one, %q", got, want)
 	}
 	r.checkRouting(true)
@@ -151,7 +154,7 @@ func TestLastGoodPolicySurvivesARestart(t *testing.T) {
 
 // reload is one sidecar before two apps, users-base and users-gray.
 type reload struct {
-	*sidecar
+	*harness.Sidecar
 	t          testing.TB
 	path       string // of the policy
 	base, gray string // addresses of the apps
@@ -160,8 +163,8 @@ type reload struct {
 // prepareReload makes everything but the sidecar and the policy.
 func prepareReload(t testing.TB, path string) *reload {
 	t.Helper()
-	r := &reload{t: t, path: path, base: freeAddress(t), gray: freeAddress(t)}
-	must(t, os.Mkdir(filepath.Dir(path), 0o755))
+	r := &reload{t: t, path: path, base: harness.FreeAddress(t), gray: harness.FreeAddress(t)}
+	harness.Must(t, os.Mkdir(filepath.Dir(path), 0o755))
 	for tag, address := range map[string]string{"base": r.base, "gray": r.gray} {
 		startApp(t, &app{Service: "users", Tag: tag, Pod: "users-" + tag, Listen: address})
 		p := &pod{name: "users-" + tag, appAddress: address}
@@ -174,8 +177,8 @@ func prepareReload(t testing.TB, path string) *reload {
 func newReload(t testing.TB, path string) *reload {
 	t.Helper()
 	r := prepareReload(t, path)
-	writeFile(t, path, r.policyWith("start", true))
-	r.sidecar = startSidecar(t, "sidecar", path).waitReady(t)
+	harness.WriteFile(t, path, r.policyWith("start", true))
+	r.Sidecar = harness.StartSidecar(t, "sidecar", path).WaitReady(t)
 	r.checkRouting(true)
 	return r
 }
@@ -206,7 +209,7 @@ func (r *reload) inForceAfter(generation string, change func(want string)) {
 	r.t.Helper()
 	want := r.policyWith(generation, false)
 	change(want)
-	took := waitFor(r.t, "the policy is in force", func() bool { return r.policy(r.t).Digest == digest(want) })
+	took := harness.WaitFor(r.t, "the policy is in force", func() bool { return r.Policy(r.t).Digest == harness.Digest(want) })
 	r.t.Logf("in force after %v", took.Round(time.Millisecond))
 	if took > promptly {
 		r.t.Errorf("the policy was in force after %v, want %v at most", took, promptly)
@@ -217,8 +220,8 @@ func (r *reload) inForceAfter(generation string, change func(want string)) {
 // badPolicyIsNoticed waits until the metrics tell that the file is bad.
 func (r *reload) badPolicyIsNoticed() {
 	r.t.Helper()
-	waitFor(r.t, "graylane_policy_valid is 0", func() bool {
-		_, body := text("http://" + r.health + "/metrics")
+	harness.WaitFor(r.t, "graylane_policy_valid is 0", func() bool {
+		_, body := harness.Page("http://" + r.Health + "/metrics")
 		return strings.Contains(body, "graylane_policy_valid 0")
 	})
 }
@@ -230,10 +233,10 @@ func (r *reload) checkRouting(gray bool) {
 	if gray {
 		want = "gray"
 	}
-	if got := r.through(r.t, "users").get("", "X-User-Id", "1").Tag; got != want {
+	if got := through(r.t, r.Sidecar, "users").get("", "X-User-Id", "1").Tag; got != want {
 		r.t.Errorf("user 1 is served by %s, want %s", got, want)
 	}
-	if got := r.through(r.t, "users").get("", "X-User-Id", "2").Tag; got != "base" {
+	if got := through(r.t, r.Sidecar, "users").get("", "X-User-Id", "2").Tag; got != "base" {
 		r.t.Errorf("user 2 is served by %s, want base", got)
 	}
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // TestScenarioGlobalSwitch: a chain whose gray checks are switched off and on while it runs.
@@ -63,13 +65,13 @@ func checkOneTrace(t *testing.T, first *hop) {
 // checkAccessLogs wants the trace id and the tag of a request in the log of every sidecar that it passed.
 func checkAccessLogs(t *testing.T, m *mesh, first *hop) {
 	t.Helper()
-	passed := []*sidecar{m.entry}
+	passed := []*harness.Sidecar{m.entry}
 	for h := first; h != nil; h = h.Next {
 		passed = append(passed, m.pod(h.Service, h.Tag).sidecar)
 	}
 	for _, s := range passed {
-		waitFor(t, s.name+" logs the request with its tag and trace id", func() bool {
-			for line := range strings.Lines(s.log.String()) {
+		harness.WaitFor(t, s.Name+" logs the request with its tag and trace id", func() bool {
+			for line := range strings.Lines(s.Log.String()) {
 				if strings.Contains(line, traceID(first)) && strings.Contains(line, `"tag":"gray"`) {
 					return true
 				}

@@ -47,7 +47,7 @@ rules:
 			t.Errorf("with the gray provider stopped, user %d is served by %s, want %s", user, got, want)
 		}
 	}
-	if n := m.entry.metric(t, "graylane_fallback_total", `service="provider"`, `tag="gray"`); n != 10 {
+	if n := m.entry.Metric(t, "graylane_fallback_total", `service="provider"`, `tag="gray"`); n != 10 {
 		t.Errorf("graylane_fallback_total = %v, want 10: one for each user of the list", n)
 	}
 }

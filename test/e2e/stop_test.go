@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // TestTerminationUnderLoadLosesNoRequest ends one of two pods while its callers are busy; their sidecars go round it.
@@ -20,7 +22,7 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(t, workers, func(int) error {
+		harness.InParallel(t, harness.Workers, func(int) error {
 			for !stop.Load() {
 				if _, err := outside.send(""); err != nil {
 					return err
@@ -29,13 +31,13 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 			return nil
 		})
 	}()
-	waitFor(t, "the pod is busy", func() bool { return leaving.number(t, "/requests") > 100 })
-	leaving.sidecar.terminate(t)
-	if code := leaving.sidecar.exit(t); code != 0 {
+	harness.WaitFor(t, "the pod is busy", func() bool { return leaving.number(t, "/requests") > 100 })
+	leaving.sidecar.Signal(t, syscall.SIGTERM)
+	if code := leaving.sidecar.Exit(t); code != 0 {
 		t.Errorf("exit code after SIGTERM is %d, want 0", code)
 	}
 	served := m.pods[1].number(t, "/requests")
-	waitFor(t, "the other pod serves alone", func() bool { return m.pods[1].number(t, "/requests") > served+100 })
+	harness.WaitFor(t, "the other pod serves alone", func() bool { return m.pods[1].number(t, "/requests") > served+100 })
 	stop.Store(true)
 	<-done
 }
@@ -44,11 +46,11 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 func TestTerminationFinishesKeepAliveConnections(t *testing.T) {
 	m := newMesh(t, shape{services: []service{{name: "users", tags: baseOnly, flags: []string{"--grace", "500ms"}}}})
 	p := m.pods[0]
-	client := direct(t, p.sidecar.inbound, "")
+	client := direct(t, p.sidecar.Inbound, "")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		inParallel(t, workers, func(int) error {
+		harness.InParallel(t, harness.Workers, func(int) error {
 			for {
 				_, err := client.send("")
 				if errors.Is(err, syscall.ECONNREFUSED) {
@@ -60,9 +62,9 @@ func TestTerminationFinishesKeepAliveConnections(t *testing.T) {
 			}
 		})
 	}()
-	waitFor(t, "the pod is busy", func() bool { return p.number(t, "/requests") > 100 })
-	p.sidecar.terminate(t)
-	if code := p.sidecar.exit(t); code != 0 {
+	harness.WaitFor(t, "the pod is busy", func() bool { return p.number(t, "/requests") > 100 })
+	p.sidecar.Signal(t, syscall.SIGTERM)
+	if code := p.sidecar.Exit(t); code != 0 {
 		t.Errorf("exit code after SIGTERM is %d, want 0", code)
 	}
 	<-done
@@ -72,53 +74,53 @@ func TestTerminationFinishesKeepAliveConnections(t *testing.T) {
 func TestTerminationWaitsForARequestInFlight(t *testing.T) {
 	m := newMesh(t, shape{services: []service{{name: "users", tags: baseOnly, flags: []string{"--grace", "1s", "--drain", "20s"}}}})
 	p := m.pods[0]
-	client := direct(t, p.sidecar.inbound, "")
+	client := direct(t, p.sidecar.Inbound, "")
 	answered := make(chan error, 1)
 	go func() {
 		_, err := client.send("gate=last")
 		answered <- err
 	}()
-	waitFor(t, "the request is at the app", func() bool { return p.number(t, "/waiting?gate=last") == 1 })
+	harness.WaitFor(t, "the request is at the app", func() bool { return p.number(t, "/waiting?gate=last") == 1 })
 
-	p.sidecar.terminate(t)
-	waitFor(t, "the sidecar is not ready", func() bool {
-		status, _ := text("http://" + p.sidecar.health + "/ready")
+	p.sidecar.Signal(t, syscall.SIGTERM)
+	harness.WaitFor(t, "the sidecar is not ready", func() bool {
+		status, _ := harness.Page("http://" + p.sidecar.Health + "/ready")
 		return status == http.StatusServiceUnavailable
 	})
-	if _, err := direct(t, p.sidecar.inbound, "").send(""); err != nil {
+	if _, err := direct(t, p.sidecar.Inbound, "").send(""); err != nil {
 		t.Errorf("a new request within the grace fails: %v", err)
 	}
-	waitFor(t, "the sidecar takes no new connection", func() bool {
-		_, err := direct(t, p.sidecar.inbound, "").send("")
+	harness.WaitFor(t, "the sidecar takes no new connection", func() bool {
+		_, err := direct(t, p.sidecar.Inbound, "").send("")
 		return errors.Is(err, syscall.ECONNREFUSED)
 	})
-	if p.sidecar.ended() {
+	if p.sidecar.Ended() {
 		t.Error("the sidecar ended with a request in flight")
 	}
 	resp, err := http.Post("http://"+p.appAddress+"/open?gate=last", "", nil)
-	must(t, err)
-	must(t, resp.Body.Close())
+	harness.Must(t, err)
+	harness.Must(t, resp.Body.Close())
 	if err := <-answered; err != nil {
 		t.Errorf("the request in flight fails: %v", err)
 	}
-	if code := p.sidecar.exit(t); code != 0 {
+	if code := p.sidecar.Exit(t); code != 0 {
 		t.Errorf("exit code after SIGTERM is %d, want 0", code)
 	}
 }
 
 func TestSecondSidecarNamesTheTakenPort(t *testing.T) {
-	path := policyFile(t.TempDir() + "/policy.yaml")
-	path.write(t, "apiVersion: graylane.dev/v1\n")
-	first := startSidecar(t, "first", string(path)).waitReady(t)
+	path := harness.PolicyFile(t.TempDir() + "/policy.yaml")
+	path.Write(t, "apiVersion: graylane.dev/v1\n")
+	first := harness.StartSidecar(t, "first", string(path)).WaitReady(t)
 	for _, listener := range []struct{ flag, address string }{
-		{"--inbound", first.inbound}, {"--outbound", first.outbound}, {"--admin", first.admin}, {"--health", first.health},
+		{"--inbound", first.Inbound}, {"--outbound", first.Outbound}, {"--admin", first.Admin}, {"--health", first.Health},
 	} {
 		t.Run(listener.flag, func(t *testing.T) {
-			second := startSidecar(t, "second", string(path), listener.flag, listener.address)
-			if code := second.exit(t); code != 1 {
+			second := harness.StartSidecar(t, "second", string(path), listener.flag, listener.address)
+			if code := second.Exit(t); code != 1 {
 				t.Errorf("exit code is %d, want 1", code)
 			}
-			if got := second.log.String(); !strings.Contains(got, listener.address) {
+			if got := second.Log.String(); !strings.Contains(got, listener.address) {
 				t.Errorf("the error does not name %s: %s", listener.address, got)
 			}
 		})
@@ -126,17 +128,17 @@ func TestSecondSidecarNamesTheTakenPort(t *testing.T) {
 }
 
 func TestSettingsFaultsAreReportedAtOnce(t *testing.T) {
-	p := start(t, "sidecar", []string{"GRAYLANE_DRAIN=soon"}, sidecarBinary(t), "run",
+	p := harness.Start(t, "sidecar", []string{"GRAYLANE_DRAIN=soon"}, harness.Binary(t), "run",
 		"--admin", "0.0.0.0:15000", "--tag", "Not A Tag", "--trace-headers", "X-Nobody", "--log-level", "loud")
-	if code := p.exit(t); code != 2 {
+	if code := p.Exit(t); code != 2 {
 		t.Errorf("exit code is %d, want 2", code)
 	}
 	for _, fault := range []string{"policy", "admin", "tag", "trace-headers", "log-level", "drain"} {
-		if !strings.Contains(p.log.String(), fault) {
+		if !strings.Contains(p.Log.String(), fault) {
 			t.Errorf("the fault of %s is not reported", fault)
 		}
 	}
 	if t.Failed() {
-		t.Logf("reported: %s", p.log)
+		t.Logf("reported: %s", p.Log)
 	}
 }

@@ -30,7 +30,7 @@ func inTracestate() []string {
 
 func TestForgedTagOfAnUntrustedPeerChangesNothing(t *testing.T) {
 	m := newMesh(t, shape{services: frontAndUsers(service{name: "front", tags: baseOnly}), rules: strangersAreUntrusted + testers})
-	front := m.pod("front", "base").sidecar.inbound
+	front := m.pod("front", "base").sidecar.Inbound
 	for _, forged := range forgeries() {
 		t.Run(forged.name, func(t *testing.T) {
 			checkBelieved(t, direct(t, front, stranger).get("", forged.headers...), "base")
@@ -53,7 +53,7 @@ func TestForgedTagAtAnEdgeChangesNothing(t *testing.T) {
 	} {
 		t.Run(edge.name, func(t *testing.T) {
 			m := newMesh(t, shape{services: frontAndUsers(edge.front), rules: testers})
-			front := direct(t, m.pod("front", "base").sidecar.inbound, "")
+			front := direct(t, m.pod("front", "base").sidecar.Inbound, "")
 			for _, forged := range forgeries() {
 				t.Run(forged.name, func(t *testing.T) {
 					checkBelieved(t, front.get("", forged.headers...), "base")
@@ -71,9 +71,9 @@ func TestRepeatingTheTraceOfAGrayUserMakesNobodyGray(t *testing.T) {
 	front := m.pod("front", "base").sidecar
 	trace := []string{"traceparent", traceValue("traceparent", randomID())}
 
-	checkBelieved(t, direct(t, front.inbound, "").get("", append(trace, "X-User-Id", "1")...), "gray")
-	checkBelieved(t, direct(t, front.inbound, stranger).get("", append(trace, "X-User-Id", "9")...), "base")
-	if n := front.metric(t, "graylane_ledger_conflicts_total"); n != 1 {
+	checkBelieved(t, direct(t, front.Inbound, "").get("", append(trace, "X-User-Id", "1")...), "gray")
+	checkBelieved(t, direct(t, front.Inbound, stranger).get("", append(trace, "X-User-Id", "9")...), "base")
+	if n := front.Metric(t, "graylane_ledger_conflicts_total"); n != 1 {
 		t.Errorf("graylane_ledger_conflicts_total = %v, want 1", n)
 	}
 }

@@ -1,4 +1,4 @@
-package e2e
+package harness
 
 import (
 	"fmt"
@@ -22,18 +22,18 @@ var nextPort = func() *atomic.Uint32 {
 	return n
 }()
 
-// freePort gives a port of 127.0.0.1 that nothing listens on and no other call of this run was given.
-func freePort(t testing.TB) int {
+// FreePort gives a port of 127.0.0.1 that nothing listens on and no other call of this run was given.
+func FreePort(t testing.TB) int {
 	t.Helper()
-	return freePorts(t, 1)
+	return FreePorts(t, 1)
 }
 
-// freePorts gives the first of n such ports in a row.
-func freePorts(t testing.TB, n int) int {
+// FreePorts gives the first of n such ports in a row.
+func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	for range portsTo - portsFrom {
 		last := nextPort.Add(uint32(n)) % (portsTo - portsFrom)
-		if first := portsFrom + int(last) - n + 1; first >= portsFrom && allFree(first, n) {
+		if first := portsFrom + int(last) - n + 1; first >= portsFrom && AllFree(first, n) {
 			return first
 		}
 	}
@@ -41,9 +41,10 @@ func freePorts(t testing.TB, n int) int {
 	return 0
 }
 
-func allFree(first, n int) bool {
+// AllFree says that nothing listens on n ports of loopback from first on.
+func AllFree(first, n int) bool {
 	for port := first; port < first+n; port++ {
-		l, err := net.Listen("tcp", local(port))
+		l, err := net.Listen("tcp", Local(port))
 		if err != nil {
 			return false
 		}
@@ -52,9 +53,11 @@ func allFree(first, n int) bool {
 	return true
 }
 
-func freeAddress(t testing.TB) string {
+// FreeAddress is 127.0.0.1 with a FreePort.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
-	return local(freePort(t))
+	return Local(FreePort(t))
 }
 
-func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+// Local is an address on loopback.
+func Local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
