@@ -33,10 +33,10 @@ func (sc *sidecar) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sc.settings.Drain)
 	defer cancel()
 	sc.inbound.set.StopAccepting()
-	waitFor(ctx, func() bool { return sc.inbound.server.Conns() == 0 })
-	waitFor(ctx, func() bool { return sc.outbound.server.Conns() == 0 })
+	waitFor(ctx, sc.inbound.set.Finished)
+	waitFor(ctx, func() bool { return sc.outbound.set.Open() == 0 }) // the app may call until it is gone
 	sc.outbound.set.StopAccepting()
-	sc.outbound.server.Drain()
+	waitFor(ctx, sc.outbound.set.Finished)
 
 	if cut := sc.inbound.server.Active() + sc.outbound.server.Active(); cut > 0 {
 		sc.log.Warn("requests cut, since they took longer than the drain", "requests", cut)

@@ -242,6 +242,8 @@ type fakeListener struct {
 	stopped  chan struct{}
 }
 
+func (*fakeListener) SyscallConn() (syscall.RawConn, error) { return nil, errors.ErrUnsupported }
+
 func (l *fakeListener) Accept() (net.Conn, error) {
 	if l.failures > 0 {
 		l.failures--

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -43,6 +44,7 @@ type Set struct {
 	stopOnce sync.Once
 
 	open         atomic.Int64
+	ended        atomic.Bool // Run has returned
 	panics       atomic.Uint64
 	destinations destinations
 }
@@ -50,6 +52,7 @@ type Set struct {
 // listener is what a Set needs of a *net.TCPListener.
 type listener interface {
 	net.Listener
+	syscall.Conn
 	SetDeadline(t time.Time) error
 }
 
@@ -83,6 +86,10 @@ func (s *Set) Skipped() []error { return s.skipped }
 // Open gives the number of connections that are being served.
 func (s *Set) Open() int { return int(s.open.Load()) }
 
+// Finished reports whether Run has returned and every connection is served: nothing
+// comes any more, and nothing is left.
+func (s *Set) Finished() bool { return s.ended.Load() && s.Open() == 0 }
+
 // Panics gives the number of connections that ended because Serve panicked.
 func (s *Set) Panics() uint64 { return s.panics.Load() }
 
@@ -98,6 +105,7 @@ func (s *Set) Panics() uint64 { return s.panics.Load() }
 // A panic in serve ends its connection alone, logged with its stack and counted:
 // the sidecar carries all traffic of a pod, and one request must not cut the rest.
 func (s *Set) Run(ctx context.Context, serve Serve) error {
+	defer s.ended.Store(true)
 	loops, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, s.StopAccepting)()
 	for _, l := range s.listeners {
@@ -107,11 +115,15 @@ func (s *Set) Run(ctx context.Context, serve Serve) error {
 }
 
 // StopAccepting ends Run within 50 ms and returns at once. Callers whose handshake
-// is done by then are accepted, later ones refused.
+// is done by then are accepted; later ones get no answer until the listeners are
+// closed, and are refused then.
 func (s *Set) StopAccepting() {
 	s.stopOnce.Do(func() {
 		close(s.stop)
 		for _, l := range s.listeners {
+			if err := dropSYNs(l); err != nil {
+				s.log().Debug("callers who connect in the last moment may be reset", "address", l.Addr().String(), "error", err)
+			}
 			// The only error is that of a closed listener, which is stopped anyhow.
 			_ = l.SetDeadline(time.Now().Add(lastCall))
 		}
