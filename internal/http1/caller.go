@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime/debug"
+	"time"
 )
 
 // caller is one connection of a caller. While it is idle it holds no buffer and no Exchange.
@@ -15,6 +16,7 @@ type caller struct {
 	peer   netip.AddrPort
 	dst    netip.AddrPort
 	last   bool // the connection ends after the request at hand
+	linger bool // the caller may be sending still
 }
 
 func newCaller(s *Server, c net.Conn, dst netip.AddrPort) (*caller, error) {
@@ -217,15 +219,14 @@ func (x *Exchange) refuse(err error) {
 	}
 }
 
-// linger ends the connection so that the caller can read the reply: an end with bytes unread, or
-// more of them coming, would make its kernel throw the reply away.
-func (k *caller) linger() {
-	k.guard.resume()
+// lingering is how long a caller that is still sending has to read the reply.
+const lingering = 3 * time.Second
+
+// part ends the connection so that the caller can read the reply: an end with bytes unread, or more
+// of them coming, would make its kernel throw the reply away.
+func (k *caller) part() {
 	w := k.wire
-	w.consume(len(w.unread()))
-	if err := w.fillNow(); err != nil && err != errNothing {
-		return
-	}
+	k.guard.resume()
 	w.closeWrite()
 	k.guard.within(lingering)
 	for {

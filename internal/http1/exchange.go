@@ -100,9 +100,6 @@ func (x *Exchange) pin() {
 	}
 }
 
-// lingering is how long a caller that is still sending has to read the reply.
-const lingering = 3 * time.Second
-
 // finish ends the exchange towards the caller; false: the connection has to end.
 func (x *Exchange) finish() bool {
 	if !x.replied && !x.broken {
@@ -113,7 +110,7 @@ func (x *Exchange) finish() bool {
 		x.wire.abort()
 	case x.broken:
 	case !x.keep:
-		x.caller.linger()
+		x.caller.linger = !x.body.done || len(x.wire.unread()) > 0
 	default:
 		return true
 	}

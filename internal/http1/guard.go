@@ -138,7 +138,7 @@ func (g *guard) end() {
 	g.caller.wake()
 }
 
-const patience = 500 * time.Millisecond // how long a caller that sends no more is given before it counts as gone
+const patience = 300 * time.Millisecond // how long a caller that sends no more is given before it counts as gone
 
 // check is what the watch does with one guard at one tick.
 func (g *guard) check(now int64) {

@@ -77,6 +77,9 @@ func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 		for !s.closed.Load() && k.await() && k.serve() { // looked at after add: Close sees every connection, or is seen here
 		}
 	}
+	if k.linger {
+		k.part()
+	}
 	s.watch.remove(k)
 	k.wire.close()
 }

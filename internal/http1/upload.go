@@ -75,10 +75,7 @@ func (x *Exchange) uploadRest() *Error {
 		}
 		w.room(large)
 		if err := w.fill(); err != nil {
-			if x.halted.Load() {
-				return nil
-			}
-			if e := x.tooLate(CallerTimeout); e != nil {
+			if e := x.tooLate(CallerTimeout); e != nil || x.halted.Load() {
 				return e
 			}
 			return &Error{Op: "read", Reason: CallerGone, Err: err}
