@@ -124,11 +124,15 @@ func (x *Exchange) readHead() error {
 	if err != nil {
 		return err
 	}
+	x.Req.head.raw = x.Req.head.raw[:n]
 	if err := x.Req.inspect(x.server.cfg.Keep); err != nil {
 		return badRequest(err)
 	}
 	if x.Req.exact {
-		if err := x.parsers.agree(&x.Req, n); err != nil {
+		p := x.server.newParsers()
+		err := p.agree(&x.Req)
+		x.server.parsers.Put(p)
+		if err != nil {
 			return badRequest(err)
 		}
 	}

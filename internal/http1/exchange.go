@@ -51,8 +51,6 @@ type Exchange struct {
 	uploaded      chan struct{} // it has ended
 	startUpload   func()        // x.upload, made once
 	startUpstream func()        // x.upstream, made once
-
-	parsers parsers
 }
 
 func (x *Exchange) begin(k *caller) {

@@ -72,9 +72,11 @@ func (r *Request) readHost(hosts int) error {
 		return errNoHost
 	case hosts == 1:
 		// An empty Host is what a client sends that knows no authority.
-		if v := r.head.get("host"); len(v) > 0 && !hostPort(v, false) {
+		v := r.head.get("host")
+		if len(v) > 0 && !hostPort(v, false) {
 			return errHost
 		}
+		r.exact = r.exact && len(v) > 0
 	}
 	return nil
 }
@@ -92,6 +94,7 @@ func (r *Request) readBody(f *framings) error {
 		return errCoding
 	case f.coded:
 		r.framing = byChunks
+		r.exact = r.exact && f.plain && !f.odd
 	case f.lengths == 1:
 		r.framing, r.length = byLength, f.length
 	}
@@ -116,6 +119,7 @@ type framings struct {
 	length   int64
 	coded    bool // there is a Transfer-Encoding
 	chunked  bool // and it ends in chunked
+	plain    bool // and it says nothing else
 	identity bool // and it says nothing but identity, as some old origins do
 	odd      bool // valid, and some receivers may read it differently
 }
@@ -165,7 +169,7 @@ func (f *framings) codings(v []byte) error {
 	if len(v) == 0 || v[len(v)-1] == ',' {
 		return errCoding
 	}
-	f.identity = equalFold(v, "identity")
+	f.identity, f.plain = equalFold(v, "identity"), equalFold(v, "chunked")
 	for len(v) > 0 {
 		var c []byte
 		c, v = nextItem(v)

@@ -10,7 +10,7 @@ type options struct {
 func (h *head) readOptions(keep []string) (o options) {
 	for i := range h.fields {
 		f := &h.fields[i]
-		if f.known != kConnection && f.known != kProxyConnection {
+		if f.known != kConnection {
 			continue
 		}
 		for v := h.valueOf(f); len(v) > 0; {
@@ -21,7 +21,6 @@ func (h *head) readOptions(keep []string) (o options) {
 				o.close = true
 			case equalFold(option, "keep-alive"):
 				o.keepAlive = true
-			case f.known == kProxyConnection: // not a standard field: only these two words are in use
 			case equalFold(option, "upgrade"):
 				o.upgrade = true
 			case len(option) > 0 && !protect(keep, option):

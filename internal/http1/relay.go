@@ -48,9 +48,7 @@ func (x *Exchange) scanReply() (int, error) {
 		x.to.heard = x.to.heard || len(w.unread()) > 0
 		n, err := p.scan(w.unread())
 		if err == nil {
-			if err = p.inspect(&x.Req); err == nil && p.exact {
-				err = x.parsers.agreeReply(p, n, x.Req.Method())
-			}
+			err = x.checkReply(n)
 		}
 		switch {
 		case err == nil:
@@ -62,6 +60,19 @@ func (x *Exchange) scanReply() (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// checkReply reads what the scanned head, which is n bytes long, says, and has it read again.
+func (x *Exchange) checkReply(n int) error {
+	p := &x.reply
+	p.head.raw = p.head.raw[:n]
+	if err := p.inspect(&x.Req); err != nil || !p.exact {
+		return err
+	}
+	second := x.server.newParsers()
+	err := second.agreeReply(p)
+	x.server.parsers.Put(second)
+	return err
 }
 
 // relayInterim passes a 100, 102 or 103 on, to callers that know them.

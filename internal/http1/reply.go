@@ -91,6 +91,8 @@ func (p *reply) inspect(r *Request) error {
 			l.flags |= hop
 		case kConnection, kProxyConnection:
 			l.flags |= hop
+		case kTrailer: // a list of names: fasthttp refuses some that are harmless as long as none comes
+			p.exact = false
 		case kUpgrade:
 			if p.status != 101 && p.status != 426 {
 				l.flags |= hop
@@ -113,7 +115,7 @@ func (p *reply) bodyless() bool { return p.status < 200 || p.status == 204 }
 
 // readBody applies RFC 9112 section 6.3.
 func (p *reply) readBody(f *framings, head bool) error {
-	p.exact = p.exact && !f.odd && f.lengths <= 1 && (!f.coded || f.chunked)
+	p.exact = p.exact && !f.odd && f.lengths <= 1 && (!f.coded || f.plain)
 	switch {
 	case f.coded && f.lengths > 0:
 		return errBoth

@@ -37,6 +37,7 @@ type Server struct {
 	watch     watch
 	bufs      buffers
 	exchanges sync.Pool
+	parsers   sync.Pool
 	active    atomic.Int64
 	draining  atomic.Bool
 	closed    atomic.Bool
@@ -116,4 +117,11 @@ func (s *Server) newExchange() *Exchange {
 	x := &Exchange{uploaded: make(chan struct{}, 1)}
 	x.startUpload, x.startUpstream = x.upload, x.upstream
 	return x
+}
+
+func (s *Server) newParsers() *parsers {
+	if p, ok := s.parsers.Get().(*parsers); ok {
+		return p
+	}
+	return newParsers()
 }
