@@ -25,7 +25,7 @@ func (c *compiler) match(spec *MatchSpec, at place) match {
 		if !isToken(spec.Method) || spec.Method != strings.ToUpper(spec.Method) {
 			c.add(at.key("method"), "%s, want a method such as GET", quote(spec.Method))
 		}
-		cond := c.cond(isOneOf, c.source(ofMethod, ""), "method "+spec.Method)
+		cond := c.cond(isOneOf, c.source(ofMethod, ""), "method is "+spec.Method)
 		c.draft(&cond, []string{spec.Method}, nil)
 		m.conds = append(m.conds, cond)
 	}
@@ -125,7 +125,7 @@ func (c *compiler) path(spec *PathSpec, at place) cond {
 	value := at.key("value")
 	src := c.source(ofPath, "")
 	if spec.Type == "RegularExpression" {
-		cond := c.cond(looksLike, src, "path like "+spec.Value)
+		cond := c.cond(looksLike, src, "path is like "+spec.Value)
 		cond.patterns = c.expressions([]string{spec.Value}, []place{value})
 		return cond
 	}
@@ -136,11 +136,11 @@ func (c *compiler) path(spec *PathSpec, at place) cond {
 	}
 	c.length(spec.Value, value)
 	if spec.Type == "Exact" {
-		cond := c.cond(isOneOf, src, "path "+spec.Value)
+		cond := c.cond(isOneOf, src, "path is "+spec.Value)
 		c.draft(&cond, []string{spec.Value}, nil)
 		return cond
 	}
-	cond := c.cond(isBelow, src, "path below "+spec.Value)
+	cond := c.cond(isBelow, src, "path is below "+spec.Value)
 	prefix := spec.Value
 	if len(prefix) > 1 {
 		prefix = strings.TrimSuffix(prefix, "/")
@@ -162,7 +162,7 @@ func (c *compiler) hostMatch(written []string, at place) cond {
 		}
 		forms = append(forms, form)
 	}
-	cond := c.cond(isHost, c.source(ofHost, ""), "host "+strings.Join(forms, " or "))
+	cond := c.cond(isHost, c.source(ofHost, ""), "host is "+strings.Join(forms, " or "))
 	c.draft(&cond, forms, nil)
 	return cond
 }
@@ -178,7 +178,7 @@ func (c *compiler) value(kind sourceKind, spec *ValueSpec, at place) cond {
 				c.add(at.key(key), "beside type Present, which takes any value")
 			}
 		}
-		cond := c.cond(isPresent, src, subject+" present")
+		cond := c.cond(isPresent, src, subject+" is there")
 		return cond
 	}
 	values, places, files := c.wanted(spec, at)
@@ -186,23 +186,23 @@ func (c *compiler) value(kind sourceKind, spec *ValueSpec, at place) cond {
 		if len(files) > 0 {
 			c.add(at.key("valuesFrom"), "beside type RegularExpression, want values")
 		}
-		cond := c.cond(looksLike, src, subject+" like "+list(values))
+		cond := c.cond(looksLike, src, subject+" is like "+list(values))
 		cond.patterns = c.expressions(values, places)
 		return cond
 	}
 	for i, v := range values {
 		c.length(v, places[i])
 	}
-	op, verb := isOneOf, ""
+	op, verb := isOneOf, " is"
 	switch spec.Type {
 	case "Prefix":
-		op, verb = startsWith, " starting with"
+		op, verb = startsWith, " starts with"
 	case "Suffix":
-		op, verb = endsWith, " ending with"
+		op, verb = endsWith, " ends with"
 	}
 	text := subject + verb + " " + list(values)
 	if spec.ValuesFrom != nil {
-		text = subject + verb + " in " + strings.Join(spec.ValuesFrom.Files, ", ")
+		text = subject + verb + " a line of " + strings.Join(spec.ValuesFrom.Files, " or ")
 	}
 	cond := c.cond(op, src, text)
 	c.draft(&cond, values, files)

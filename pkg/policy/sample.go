@@ -23,6 +23,7 @@ type Sample struct {
 	QueryParams map[string]string `json:"queryParams,omitempty"` // decoded; beside those of Query
 	Cookies     map[string]string `json:"cookies,omitempty"`     // beside those of the Cookie header
 	Claims      map[string]any    `json:"jwtClaims,omitempty"`   // in place of a bearer token
+	Tag         string            `json:"tag,omitempty"`         // decided by an earlier hop and believed; "": the rules are asked
 }
 
 // Request returns s in the form that a policy decides.

@@ -1,0 +1,159 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Incoming is the tag that a request came with.
+type Incoming struct {
+	Tag     string // "": none
+	From    string // where it stood: `header`, `baggage`, `tracestate`
+	Service string // name of the service whose pod got the request; "": none
+	Edge    bool   // that pod is an edge, whatever the policy says of its service
+}
+
+// Answer is what becomes of a request.
+type Answer struct {
+	Tag     string `json:"tag"`
+	Rule    string `json:"rule,omitempty"`    // that gave it the tag; "": none
+	Service string `json:"service,omitempty"` // that it goes to; "": none claims its host
+	Version string `json:"version,omitempty"` // tag of the version that serves it; "": none
+	Reason  string `json:"reason"`
+}
+
+// Explanation is why a request is routed as it is, step by step.
+type Explanation struct {
+	Answer
+	Steps []*Step `json:"steps"`
+}
+
+// Step is one thing that was looked at, in plain words.
+type Step struct {
+	What    string   `json:"what"`
+	Details []string `json:"details,omitempty"`
+}
+
+func (e *Explanation) step(format string, args ...any) *Step {
+	s := &Step{What: fmt.Sprintf(format, args...)}
+	e.Steps = append(e.Steps, s)
+	return s
+}
+
+func (s *Step) detail(format string, args ...any) {
+	s.Details = append(s.Details, fmt.Sprintf(format, args...))
+}
+
+// Explain tells what p makes of r, which came with the tag in, and why. It asks
+// what Trusts, Tag, ServiceFor and Decide ask, of the same parts of p.
+func (p *Policy) Explain(r *Request, in Incoming) *Explanation {
+	e := new(Explanation)
+	switch {
+	case !p.Enabled:
+		e.step("the policy is switched off (enabled: false): every request is base")
+		e.Tag = Base
+	case p.explainTrust(e, r.Peer, in):
+		e.Tag = in.Tag
+		e.step("tag %s: decided already by an earlier hop, so no rule is asked", in.Tag)
+	default:
+		p.explainRules(e, r)
+	}
+	p.explainService(e, r.Host)
+	return e
+}
+
+// explainTrust tells whether the tag that came with the request is believed.
+func (p *Policy) explainTrust(e *Explanation, peer netip.Addr, in Incoming) bool {
+	if in.Tag == "" {
+		e.step("no tag came with the request")
+		return false
+	}
+	s := e.step("tag %s came with the request (%s)", in.Tag, in.From)
+	if service := p.names[in.Service]; in.Edge || service != nil && service.Edge {
+		s.detail("not believed: this pod is an edge, which believes nobody")
+		return false
+	}
+	within, trusted := network(p.trust, peer)
+	except, distrusted := network(p.untrusted, peer)
+	switch {
+	case !trusted:
+		s.detail("not believed: the peer %v is in no network of trust", peer)
+	case distrusted:
+		s.detail("not believed: the peer %v is in %v of untrusted", peer, except)
+	default:
+		s.detail("believed: the peer %v is in %v of trust", peer, within)
+	}
+	return p.Trusts(peer)
+}
+
+// network returns the first of nets that addr is inside.
+func network(nets []netip.Prefix, addr netip.Addr) (netip.Prefix, bool) {
+	for i := range nets {
+		if contains(nets[i:i+1], addr) {
+			return nets[i], true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// explainService tells where the request goes.
+func (p *Policy) explainService(e *Explanation, host []byte) {
+	s := p.ServiceFor(host)
+	if s == nil {
+		e.Reason = PassThrough.String()
+		e.step("no service claims host %s: it is passed on to where it was going, and our headers are taken off", quote(string(host)))
+		return
+	}
+	e.Service = s.Name
+	e.step("host %s belongs to service %s", quote(string(host)), s.Name)
+	d := s.Decide(e.Tag)
+	e.Reason = d.Reason.String()
+	if d.Version != nil {
+		e.Version = d.Version.Tag
+	}
+	switch {
+	case d.Reason == PassThrough:
+		e.step("service %s has no versions: the request is marked %s and sent where it was going", s.Name, e.Tag)
+	case d.Version == nil:
+		e.step("503: %s", s.lacking(e.Tag))
+	case d.Reason == Matched:
+		e.step("version %s serves it: %s", d.Version.Tag, d.Version.addresses())
+	default:
+		e.step("version base serves it, since %s (%v); the tag stays %s", s.version(e.Tag).lacks(e.Tag), d.Reason, e.Tag).
+			detail("base: %s", d.Version.addresses())
+	}
+}
+
+// lacking tells why no version may serve the tag.
+func (s *Service) lacking(tag string) string {
+	why := s.version(tag).lacks(tag)
+	switch {
+	case tag == Base:
+		return why + ", and base requests go nowhere else"
+	case !s.Fallback:
+		return why + ", and fallback is none"
+	}
+	return why + ", and " + s.base.lacks(Base)
+}
+
+// lacks tells why v, the version with that tag, cannot serve.
+func (v *Version) lacks(tag string) string {
+	switch v.lack() {
+	case NoVersion:
+		return "there is no version " + tag
+	case NoEndpoint:
+		return "version " + tag + " has no endpoint"
+	case NoneHealthy:
+		return "version " + tag + " has no healthy endpoint"
+	}
+	return "version " + tag + " refused"
+}
+
+func (v *Version) addresses() string {
+	texts := make([]string, len(v.Endpoints))
+	for i, t := range v.Endpoints {
+		texts[i] = t.Address
+	}
+	return strings.Join(texts, ", ")
+}
