@@ -31,7 +31,8 @@ type pod struct {
 	seen http.Header // of the last request that the app got
 }
 
-func newPod(t *testing.T, source string) *pod {
+// newPod makes a pod of the service users that has the policy, or none for "".
+func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod {
 	t.Helper()
 	p := &pod{}
 	app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { p.seen = r.Header.Clone() }))
@@ -50,6 +51,9 @@ func newPod(t *testing.T, source string) *pod {
 			t.Fatal(err)
 		}
 		p.Store.Replace(compiled)
+	}
+	for _, set := range options {
+		set(p.Inbound)
 	}
 	p.url = serve(t, p.Inbound)
 	return p
@@ -75,8 +79,9 @@ func serve(t *testing.T, h http1.Handler) string {
 	return "http://" + l.Addr().String()
 }
 
-// call sends one request with the headers, given as name, value, name, value.
-func (p *pod) call(t *testing.T, headers ...string) *http.Response {
+// call sends one request with the headers, given as name, value, name, value. The
+// reason is that of an answer of ours.
+func (p *pod) call(t *testing.T, headers ...string) (status int, reason string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/v1?q=1", nil)
 	if err != nil {
@@ -92,7 +97,7 @@ func (p *pod) call(t *testing.T, headers ...string) *http.Response {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	return resp
+	return resp.StatusCode, resp.Header.Get("X-Graylane-Error")
 }
 
 const (
@@ -138,8 +143,7 @@ func TestWhatTheAppIsTold(t *testing.T) {
 }
 
 func TestFlagEdgeBelievesNobody(t *testing.T) {
-	p := newPod(t, trusting)
-	p.Edge = true
+	p := newPod(t, trusting, func(in *inbound.Inbound) { in.Edge = true })
 	p.call(t, "X-Gray", "gray")
 	if got := p.seen.Get("X-Gray"); got != "base" {
 		t.Errorf("X-Gray at the app: got %q, want base", got)
@@ -195,8 +199,7 @@ func TestAppGetsTraceIDsThatTheCallerDidNotSend(t *testing.T) {
 }
 
 func TestWithoutPolicyCallersAreToldWhy(t *testing.T) {
-	resp := newPod(t, "").call(t)
-	if resp.StatusCode != 503 || resp.Header.Get("X-Graylane-Error") != "no_policy" {
-		t.Errorf("got %d %q, want 503 no_policy", resp.StatusCode, resp.Header.Get("X-Graylane-Error"))
+	if status, reason := newPod(t, "").call(t); status != 503 || reason != "no_policy" {
+		t.Errorf("got %d %q, want 503 no_policy", status, reason)
 	}
 }

@@ -51,7 +51,7 @@ type pod struct {
 	client http.Client
 }
 
-func newPod(t *testing.T, source string) *pod {
+func newPod(t *testing.T, source string, options ...func(*outbound.Outbound)) *pod {
 	t.Helper()
 	carrier, err := propagate.New(propagate.Config{})
 	if err != nil {
@@ -63,6 +63,9 @@ func newPod(t *testing.T, source string) *pod {
 	}}
 	if source != "" {
 		p.apply(t, source)
+	}
+	for _, set := range options {
+		set(p.Outbound)
 	}
 	proxy := &url.URL{Scheme: "http", Host: serve(t, p.Outbound)}
 	p.client.Transport = &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
@@ -263,10 +266,11 @@ func TestCallsOfOneTraceAreDecidedOnce(t *testing.T) {
 	}
 }
 
+func ofGray(o *outbound.Outbound) { o.Tag = "gray" }
+
 func TestPodsOwnTagAnswersWhereNothingElseDoes(t *testing.T) {
 	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
-	p := newPod(t, shop(base, gray))
-	p.Tag = "gray"
+	p := newPod(t, shop(base, gray), ofGray)
 	if _, by := p.get(t, "http://users/"); by != "gray" {
 		t.Errorf("a call of a gray pod went to %s", by)
 	}
@@ -277,8 +281,7 @@ func TestPodsOwnTagAnswersWhereNothingElseDoes(t *testing.T) {
 
 func TestOffMeansBaseForEveryone(t *testing.T) {
 	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
-	p := newPod(t, shop(base, gray))
-	p.Tag = "gray"
+	p := newPod(t, shop(base, gray), ofGray)
 	p.apply(t, "enabled: false\n"+shop(base, gray))
 	if _, by := p.get(t, "http://users/", "X-Gray", "gray", "X-User-Id", "7"); by != "base" {
 		t.Errorf("a gray call went to %s", by)
