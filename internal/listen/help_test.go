@@ -10,7 +10,7 @@ import (
 const patience = 10 * time.Second
 
 // waitUntil looks again and again whether the condition holds.
-func waitUntil(t *testing.T, holds func() bool) {
+func waitUntil(t testing.TB, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

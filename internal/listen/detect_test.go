@@ -1,0 +1,323 @@
+package listen
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// never is a time that does not come in a test.
+const never = time.Hour
+
+// eager gives up at once on what cannot be told, and never otherwise.
+func eager() *Detector {
+	return &Detector{Silence: time.Nanosecond, Doubt: time.Nanosecond, Patience: never}
+}
+
+// patient never gives up and never asks the origin.
+func patient() *Detector { return &Detector{Silence: never, Doubt: never, Patience: never} }
+
+// detected is what Detect gave.
+type detected struct {
+	Finding
+	err error
+}
+
+func detect(t testing.TB, d *Detector, conn *net.TCPConn, dial Dial) <-chan detected {
+	t.Helper()
+	result := make(chan detected, 1)
+	go func() {
+		f, err := d.Detect(t.Context(), conn, 80, dial)
+		result <- detected{f, err}
+	}()
+	return result
+}
+
+func await(t testing.TB, result <-chan detected) detected {
+	t.Helper()
+	select {
+	case got := <-result:
+		if got.Origin != nil {
+			t.Cleanup(func() { got.Origin.Close() })
+		}
+		return got
+	case <-time.After(patience):
+		t.Fatal("nothing was detected")
+		return detected{}
+	}
+}
+
+func write(t testing.TB, conn net.Conn, bytes string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, bytes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// arrived waits until so many bytes wait in the socket.
+func arrived(t testing.TB, conn *net.TCPConn, want int) {
+	t.Helper()
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, func() bool {
+		n := 0
+		if err := raw.Control(func(fd uintptr) { n, _ = peek(int(fd), make([]byte, want+1)) }); err != nil {
+			t.Fatal(err)
+		}
+		return n == want
+	})
+}
+
+func TestDetectingLosesNothing(t *testing.T) {
+	for _, c := range []struct {
+		bytes string
+		want  Protocol
+	}{
+		{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", HTTP1},
+		{"GET /" + strings.Repeat("a", maxLine) + " HTTP/1.1\r\n", HTTP1},
+		{preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00", H2C},
+		{"hello\nworld", TCP},
+		{string(hello(t, &tls.Config{ServerName: "users"})), TLS},
+		{string(cut(hello(t, &tls.Config{ServerName: "users"}), 100)), TLS},
+	} {
+		for _, size := range []int{1, 7, len(c.bytes)} {
+			ours, theirs := connected(t)
+			result := detect(t, patient(), ours, nil)
+			go func() {
+				for part := range slicesOf([]byte(c.bytes), size) {
+					write(t, theirs, string(part))
+				}
+				theirs.CloseWrite()
+			}()
+			got := await(t, result)
+			if got.err != nil || got.Protocol != c.want {
+				t.Errorf("%.20q in parts of %d: got %v, %v, want %v", c.bytes, size, got.Protocol, got.err, c.want)
+			}
+			if c.want == TLS && got.ServerName != "users" {
+				t.Errorf("%.20q in parts of %d: got name %q, want users", c.bytes, size, got.ServerName)
+			}
+			if rest, err := io.ReadAll(ours); err != nil || string(rest) != c.bytes {
+				t.Errorf("%.20q in parts of %d: read %.60q, %v", c.bytes, size, rest, err)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeToldIsSettled(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		d     *Detector
+		bytes string
+		want  Protocol
+	}{
+		{"a word that is no method", &Detector{Doubt: time.Nanosecond, Patience: never}, "hello", TCP},
+		{"the beginning of a method", &Detector{Doubt: never, Patience: time.Nanosecond}, "PO", HTTP1},
+		{"a request line", &Detector{Doubt: never, Patience: time.Nanosecond}, "GET /index HT", HTTP1},
+		{"the beginning of the HTTP/2 preface", &Detector{Doubt: never, Patience: time.Nanosecond}, "PRI * HT", HTTP1},
+		{"the beginning of a ClientHello", &Detector{Doubt: never, Patience: time.Nanosecond}, "\x16\x03\x01", TCP},
+		{"a ClientHello without its end", &Detector{Doubt: never, Patience: time.Nanosecond}, "\x16\x03\x01\x00\x10\x01\x00", TLS},
+	} {
+		ours, theirs := connected(t)
+		write(t, theirs, c.bytes)
+		arrived(t, ours, len(c.bytes))
+		if got := await(t, detect(t, c.d, ours, nil)); got.err != nil || got.Protocol != c.want {
+			t.Errorf("%s: got %v, %v, want %v", c.name, got.Protocol, got.err, c.want)
+		}
+	}
+}
+
+func TestACallerThatEndsSaysNoMore(t *testing.T) {
+	for _, bytes := range []string{"", "GET", "GET / HT", "hello", "\x16\x03"} {
+		ours, theirs := connected(t)
+		result := detect(t, patient(), ours, nil)
+		write(t, theirs, bytes)
+		arrived(t, ours, len(bytes))
+		theirs.CloseWrite()
+		if got := await(t, result); got.err != nil || got.Protocol != TCP {
+			t.Errorf("%q: got %v, %v, want %v", bytes, got.Protocol, got.err, TCP)
+		}
+	}
+}
+
+func TestACallerThatIsGoneIsAnError(t *testing.T) {
+	ours, theirs := connected(t)
+	result := detect(t, patient(), ours, nil)
+	if err := theirs.SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	if got := await(t, result); !errors.Is(got.err, syscall.ECONNRESET) {
+		t.Errorf("got %v, want a reset", got.err)
+	}
+}
+
+// origin is a server that a Detector may connect to: dial, and its end of the
+// connection once there is one.
+func origin(t *testing.T) (Dial, <-chan *net.TCPConn) {
+	t.Helper()
+	accepted := make(chan *net.TCPConn, 1)
+	return func(context.Context) (*net.TCPConn, error) {
+		ours, theirs := connected(t)
+		accepted <- theirs
+		return ours, nil
+	}, accepted
+}
+
+func TestAnOriginThatSpeaksFirstDecides(t *testing.T) {
+	for _, said := range []string{"", "GE"} { // a slow word does not make it HTTP
+		ours, theirs := connected(t)
+		dial, accepted := origin(t)
+		result := detect(t, &Detector{Silence: time.Nanosecond, Doubt: never, Patience: never}, ours, dial)
+		write(t, theirs, said)
+		server := <-accepted
+		write(t, server, "220 mail")
+		got := await(t, result)
+		if got.err != nil || got.Protocol != TCP || got.Origin == nil {
+			t.Fatalf("%q: got %v, %v, connection %v, want %v and the connection", said, got.Protocol, got.err, got.Origin, TCP)
+		}
+		server.Close()
+		if banner, err := io.ReadAll(got.Origin); err != nil || string(banner) != "220 mail" {
+			t.Errorf("%q: read %q, %v, want the whole banner", said, banner, err)
+		}
+	}
+}
+
+func TestACallerThatSpeaksFirstDecides(t *testing.T) {
+	ours, theirs := connected(t)
+	dial, accepted := origin(t)
+	result := detect(t, eager(), ours, dial)
+	server := <-accepted // it was silent for so long
+	write(t, theirs, "GET / HTTP/1.1\r\n\r\n")
+	got := await(t, result)
+	if got.err != nil || got.Protocol != HTTP1 || got.Origin == nil {
+		t.Fatalf("got %v, %v, connection %v, want %v and the connection", got.Protocol, got.err, got.Origin, HTTP1)
+	}
+	// Both connections are as good as new.
+	write(t, server, "hello")
+	server.Close()
+	if reply, err := io.ReadAll(got.Origin); err != nil || string(reply) != "hello" {
+		t.Errorf("from the origin: got %q, %v, want hello", reply, err)
+	}
+	theirs.CloseWrite()
+	if request, err := io.ReadAll(ours); err != nil || string(request) != "GET / HTTP/1.1\r\n\r\n" {
+		t.Errorf("from the caller: got %q, %v, want the request", request, err)
+	}
+}
+
+func TestAPromptCallerCostsTheOriginNoConnection(t *testing.T) {
+	ours, theirs := connected(t)
+	write(t, theirs, "GET / HTTP/1.1\r\n\r\n")
+	arrived(t, ours, 18)
+	dial, accepted := origin(t)
+	if got := await(t, detect(t, eager(), ours, dial)); got.Protocol != HTTP1 || got.Origin != nil || len(accepted) != 0 {
+		t.Errorf("got %v, connection %v, want %v and none", got.Protocol, got.Origin, HTTP1)
+	}
+}
+
+func TestAnOriginThatRefusesRefusesTheCaller(t *testing.T) {
+	ours, _ := connected(t)
+	dial := func(context.Context) (*net.TCPConn, error) { return nil, syscall.ECONNREFUSED }
+	if got := await(t, detect(t, eager(), ours, dial)); !errors.Is(got.err, syscall.ECONNREFUSED) || got.Origin != nil {
+		t.Errorf("got %v, want refused", got.err)
+	}
+}
+
+func TestAnOriginThatResetsIsAnError(t *testing.T) {
+	ours, _ := connected(t)
+	dial, accepted := origin(t)
+	result := detect(t, eager(), ours, dial)
+	server := <-accepted
+	if err := server.SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if got := await(t, result); !errors.Is(got.err, syscall.ECONNRESET) || got.Origin != nil {
+		t.Errorf("got %v, connection %v, want a reset and none", got.err, got.Origin)
+	}
+}
+
+func TestAnOriginThatEndsIsPassedOn(t *testing.T) {
+	ours, _ := connected(t)
+	dial, accepted := origin(t)
+	result := detect(t, eager(), ours, dial)
+	(<-accepted).Close()
+	if got := await(t, result); got.err != nil || got.Protocol != TCP || got.Origin == nil {
+		t.Errorf("got %v, %v, connection %v, want %v and the connection", got.Protocol, got.err, got.Origin, TCP)
+	}
+}
+
+func TestADialThatHangsDoesNotHoldUpTheCaller(t *testing.T) {
+	ours, theirs := connected(t)
+	dialing := make(chan struct{})
+	dial := func(ctx context.Context) (*net.TCPConn, error) {
+		close(dialing)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	result := detect(t, eager(), ours, dial)
+	<-dialing
+	write(t, theirs, "GET / HTTP/1.1\r\n\r\n")
+	if got := await(t, result); got.err != nil || got.Protocol != HTTP1 || got.Origin != nil {
+		t.Errorf("got %v, %v, want %v", got.Protocol, got.err, HTTP1)
+	}
+}
+
+func TestOpaquePortsAreNotLookedAt(t *testing.T) {
+	ours, _ := connected(t)
+	d := patient()
+	d.Opaque = []uint16{25, 80}
+	if got := await(t, detect(t, d, ours, nil)); got.err != nil || got.Protocol != TCP {
+		t.Errorf("got %v, %v, want %v", got.Protocol, got.err, TCP)
+	}
+}
+
+func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
+	ours, _ := connected(t)
+	dial, accepted := origin(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan detected, 1)
+	go func() {
+		f, err := eager().Detect(ctx, ours, 80, dial)
+		result <- detected{f, err}
+	}()
+	<-accepted
+	cancel()
+	if got := await(t, result); !errors.Is(got.err, context.Canceled) || got.Origin != nil {
+		t.Errorf("got %v, connection %v, want the end of the context and none", got.err, got.Origin)
+	}
+}
+
+func FuzzNothingIsLost(f *testing.F) {
+	for _, seed := range []string{"", "GET / HTTP/1.1\r\n\r\n", "hello", preface, "\x16\x03\x01\x00\x03\x01\x00\x00"} {
+		f.Add([]byte(seed), uint8(3), true)
+	}
+	f.Fuzz(func(t *testing.T, p []byte, size uint8, ask bool) {
+		ours, theirs := connected(t)
+		defer theirs.Close()
+		defer ours.Close()
+		var dial Dial
+		if ask {
+			dial = func(ctx context.Context) (*net.TCPConn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		}
+		result := detect(t, &Detector{Silence: time.Nanosecond, Doubt: time.Millisecond, Patience: time.Millisecond}, ours, dial)
+		for part := range slicesOf(p, int(size)+1) {
+			write(t, theirs, string(part))
+		}
+		theirs.CloseWrite()
+		if got := await(t, result); got.err != nil {
+			t.Error(got.err)
+		}
+		if rest, err := io.ReadAll(ours); err != nil || !bytes.Equal(rest, p) {
+			t.Errorf("read %q, %v, want %q", rest, err, p)
+		}
+	})
+}
