@@ -37,6 +37,10 @@ func flagTable() []flagRow {
 		{"access-log", "bool", "false", "log every request"},
 		{"ledger-ttl", "duration", "5m", "how long the tag of a trace is remembered"},
 		{"ledger-size", "number", "100000", "how many traces are remembered"},
+		{"max-head", "bytes", "64KiB", "largest head of a request or reply; larger requests are answered 431"},
+		{"max-body", "bytes", "0", "largest body of a request, larger ones are answered 413; 0: no limit"},
+		{"max-connections", "number", "20000", "connections that each side serves at a time; one more is answered 503"},
+		{"head-timeout", "duration", "10s", "how long the head of a request may take, once it has begun; then 408"},
 		{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags"},
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net/netip"
 	"os"
 	"slices"
@@ -36,6 +37,11 @@ type settings struct {
 
 	Grace, Drain time.Duration // 0 or more
 
+	MaxHead        int           // bytes
+	MaxBody        int64         // bytes, 0 for no limit
+	MaxConnections int           // of each side
+	HeadTimeout    time.Duration // above 0
+
 	LogLevel  slog.Level
 	LogFormat string // "text" or "json"
 	AccessLog bool
@@ -46,6 +52,12 @@ type settings struct {
 // maxLedgerSize keeps a slip of the finger from taking the pod's memory: a trace
 // is about a hundred bytes.
 const maxLedgerSize = 10_000_000
+
+const (
+	minHead        = 1 << 10   // a browser's head has more than half of it
+	maxHead        = 16 << 20  // a head is kept in memory whole
+	maxConnections = 1_000_000 // beyond what one process can have open
+)
 
 // maxTime is above any grace, drain or memory that makes sense, and far from overflow.
 const maxTime = 24 * time.Hour
@@ -58,27 +70,31 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		return nil, err
 	}
 	s := &settings{
-		Policy:       src.text("policy"),
-		State:        src.text("state"),
-		Inbound:      src.addresses("inbound", anyHost()),
-		Outbound:     src.addresses("outbound", loopbackHost("an open proxy")),
-		Admin:        src.addresses("admin", loopbackHost("open to everyone")),
-		Health:       src.addresses("health", anyHost()),
-		App:          src.peer("app"),
-		Service:      src.word("service"),
-		Tag:          src.text("tag"),
-		Zone:         src.word("zone"),
-		Edge:         src.bool("edge"),
-		TraceHeaders: src.list("trace-headers"),
-		TraceMake:    src.list("trace-make"),
-		TraceSampled: src.bool("trace-sampled"),
-		LedgerTTL:    src.duration("ledger-ttl", time.Millisecond),
-		LedgerSize:   src.number("ledger-size", 1, maxLedgerSize),
-		Grace:        src.duration("grace", 0),
-		Drain:        src.duration("drain", 0),
-		LogLevel:     src.level("log-level"),
-		LogFormat:    src.oneOf("log-format", "text", "json"),
-		AccessLog:    src.bool("access-log"),
+		Policy:         src.text("policy"),
+		State:          src.text("state"),
+		Inbound:        src.addresses("inbound", anyHost()),
+		Outbound:       src.addresses("outbound", loopbackHost("an open proxy")),
+		Admin:          src.addresses("admin", loopbackHost("open to everyone")),
+		Health:         src.addresses("health", anyHost()),
+		App:            src.peer("app"),
+		Service:        src.word("service"),
+		Tag:            src.text("tag"),
+		Zone:           src.word("zone"),
+		Edge:           src.bool("edge"),
+		TraceHeaders:   src.list("trace-headers"),
+		TraceMake:      src.list("trace-make"),
+		TraceSampled:   src.bool("trace-sampled"),
+		LedgerTTL:      src.duration("ledger-ttl", time.Millisecond),
+		LedgerSize:     src.number("ledger-size", 1, maxLedgerSize),
+		Grace:          src.duration("grace", 0),
+		Drain:          src.duration("drain", 0),
+		MaxHead:        int(src.bytes("max-head", minHead, maxHead)),
+		MaxBody:        src.bytes("max-body", 0, math.MaxInt64),
+		HeadTimeout:    src.duration("head-timeout", time.Millisecond),
+		LogLevel:       src.level("log-level"),
+		MaxConnections: src.number("max-connections", 1, maxConnections),
+		LogFormat:      src.oneOf("log-format", "text", "json"),
+		AccessLog:      src.bool("access-log"),
 	}
 	if s.Policy == "" {
 		src.faults = append(src.faults, "policy: required, want the path of the policy file")

@@ -32,8 +32,9 @@ func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
 		LedgerSize:   100_000,
 		Grace:        5 * time.Second,
 		Drain:        10 * time.Second,
-		LogLevel:     slog.LevelInfo,
-		LogFormat:    "text",
+		MaxHead:      64 << 10, MaxConnections: 20_000, HeadTimeout: 10 * time.Second,
+		LogLevel:  slog.LevelInfo,
+		LogFormat: "text",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("settings (got -, want +):\n%s", diff)
@@ -47,6 +48,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		"trace-headers": "b3, X-Request-Id", "trace-make": "b3", "trace-sampled": "false",
 		"state": "/var/lib/graylane", "grace": "0s", "drain": "1m30s", "zone": "eu-1/a",
 		"log-level": "debug", "log-format": "json", "access-log": "true", "ledger-ttl": "1h", "ledger-size": "7",
+		"max-head": "8KiB", "max-body": "1 GiB", "max-connections": "9", "head-timeout": "3s",
 	}
 	want := &settings{
 		Policy: "p.yaml", State: "/var/lib/graylane",
@@ -54,6 +56,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		App: "localhost:5", Service: "users", Tag: "pr-142", Zone: "eu-1/a", Edge: true,
 		TraceHeaders: []string{"b3", "X-Request-Id"}, TraceMake: []string{"b3"}, TraceSampled: false,
 		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,
+		MaxHead: 8 << 10, MaxBody: 1 << 30, MaxConnections: 9, HeadTimeout: 3 * time.Second,
 		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true,
 	}
 	for _, f := range flagTable() {
@@ -166,6 +169,10 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 		{"no memory at all", "--ledger-ttl=0s", `ledger-ttl: got "0s" from flag --ledger-ttl, want a duration from 1ms`},
 		{"a size of 0", "--ledger-size=0", `ledger-size: got "0" from flag --ledger-size, want a number from 1 to 10000000`},
 		{"a size beyond", "--ledger-size=99999999999999999999", `ledger-size: got "99999999999999999999" from`},
+		{"a head too small to hold one", "--max-head=10", `max-head: got "10" from flag --max-head, want a size from 1024 to 16777216 bytes`},
+		{"a size that overflows", "--max-body=9999999999GiB", `max-body: got "9999999999GiB" from`},
+		{"a negative size", "--max-body=-1", `max-body: got "-1" from`},
+		{"a size in other units", "--max-head=64kb", `max-head: got "64kb" from`},
 		{"a level", "--log-level=loud", `log-level: got "loud" from flag --log-level, want debug, info, warn or error`},
 		{"a format", "--log-format=xml", `log-format: got "xml" from flag --log-format, want text or json`},
 		{"two listeners on one port", "--health=:15006", `health: got ":15006" from flag --health, want another port than inbound has`},

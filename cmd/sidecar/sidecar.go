@@ -121,12 +121,18 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	app := http1.NewOrigin(s.App, http1.OriginConfig{
 		Dial: dialer(append(sc.inbound.set.Addrs(), sc.outbound.set.Addrs()...)),
 	})
-	sc.inbound.server = http1.NewServer(http1.Config{CloseOnDrain: true, Log: sc.log, Refused: sc.refused(metrics.Inbound)},
+	limits := http1.Config{
+		MaxHead: s.MaxHead, MaxBody: s.MaxBody, MaxConns: s.MaxConnections, HeadTimeout: s.HeadTimeout, Log: sc.log,
+	}
+	towards, from := limits, limits
+	towards.CloseOnDrain, towards.Refused = true, sc.refused(metrics.Inbound)
+	from.Refused = sc.refused(metrics.Outbound)
+	sc.inbound.server = http1.NewServer(towards,
 		&inbound.Inbound{
 			Store: sc.store, App: app, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
 			Service: s.Service, Edge: s.Edge,
 		})
-	sc.outbound.server = http1.NewServer(http1.Config{Log: sc.log, Refused: sc.refused(metrics.Outbound)},
+	sc.outbound.server = http1.NewServer(from,
 		&outbound.Outbound{
 			Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
 			Tag: s.Tag,

@@ -107,6 +107,21 @@ func (s *sources) number(name string, least, most int) int {
 	return value
 }
 
+// bytes takes a number of bytes, KiB, MiB or GiB.
+func (s *sources) bytes(name string, least, most int64) int64 {
+	text, shift := s.text(name), 0
+	for unit, bits := range map[string]int{"KiB": 10, "MiB": 20, "GiB": 30} {
+		if rest, ok := strings.CutSuffix(text, unit); ok {
+			text, shift = strings.TrimSpace(rest), bits
+		}
+	}
+	value, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || value > most>>shift || value<<shift < least {
+		s.fault(name, fmt.Sprintf("a size from %d to %d bytes, such as 65536, 64KiB or 1MiB", least, most))
+	}
+	return value << shift
+}
+
 func (s *sources) level(name string) slog.Level {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.text(name))); err != nil {
