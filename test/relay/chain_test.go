@@ -1,0 +1,70 @@
+package relay
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"graylane/test/harness"
+)
+
+// chain is the way of a request: a caller, the outbound of the near sidecar, the inbound of the far one, an origin.
+type chain struct {
+	near, far *harness.Sidecar
+	origin    *origin
+}
+
+// host is what callers call the service of a chain.
+const host = "shop"
+
+// newChain starts both sidecars under a policy with the given rules; none of its services but the chain's own has
+// versions.
+func newChain(t testing.TB, rules string) *chain {
+	t.Helper()
+	c := &chain{origin: listen(t)}
+	policy := harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))
+	policy.Write(t, "") // the address of far comes to be known below
+	c.far = harness.StartSidecar(t, "far", string(policy), "--app", c.origin.address(), "--service", "shop")
+	c.near = harness.StartSidecar(t, "near", string(policy))
+	policy.Write(t, fmt.Sprintf(`apiVersion: graylane.dev/v1
+%s
+services:
+  - name: shop
+    hosts: [shop, "other:81"]
+    versions:
+      - {tag: base, endpoints: [%q]}
+`, rules, c.far.Inbound))
+	c.far.WaitReady(t)
+	c.near.WaitReady(t)
+	return c
+}
+
+// dial is a caller's new connection.
+func (c *chain) dial(t testing.TB) *peer {
+	t.Helper()
+	return dial(t, c.near.Outbound)
+}
+
+// ask sends one message to an origin that answers everything with reply. It returns what the origin heard, without
+// what the sidecars add, and what the caller got.
+func (c *chain) ask(t testing.TB, request, reply string) (heard, got string) {
+	t.Helper()
+	messages := c.answers(t, reply)
+	p := c.dial(t)
+	p.say(request)
+	got = p.reply(methodOf(request))
+	return unmarked(<-messages), got
+}
+
+// answers makes the origin answer every message with reply, and keep its connections.
+func (c *chain) answers(t testing.TB, reply string) <-chan string {
+	t.Helper()
+	messages := make(chan string, 100)
+	c.origin.plays(t, func(p *peer) {
+		for m := p.message(); m != ""; m = p.message() {
+			messages <- m
+			p.say(reply)
+		}
+	})
+	return messages
+}
