@@ -35,18 +35,23 @@ func load(path string) (*Policy, content, error) {
 }
 
 func loadOnce(path string) (*Policy, content, error) {
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		err = fmt.Errorf("read policy %s: %w", path, cause(err))
-		return nil, content{err: err.Error()}, err
-	}
-	data, err := readFile(file, maxFile)
+	file, data, err := readPolicy(path)
 	if err != nil {
 		err = fmt.Errorf("read policy %s: %w", path, err)
 		return nil, content{err: err.Error()}, err
 	}
 	p, l, err := parse(path, filepath.Dir(file), data)
 	return p, content{sum: string(l.sum.Sum(nil)), data: data, lists: l.names}, err
+}
+
+// readPolicy returns the policy file at path, and where it really is: its lists
+// are beside it there.
+func readPolicy(path string) (file string, data []byte, err error) {
+	if file, err = filepath.EvalSymlinks(path); err != nil {
+		return "", nil, cause(err)
+	}
+	data, err = readFile(file, maxFile)
+	return file, data, err
 }
 
 // Parse compiles data as the policy file called name. The error is Faults.
@@ -125,11 +130,7 @@ func (c *content) same(other *content) bool { return c.sum == other.sum && c.err
 
 // changed tells whether path may hold something else than c now.
 func (c *content) changed(path string) bool {
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return true
-	}
-	data, err := readFile(file, maxFile)
+	file, data, err := readPolicy(path)
 	if err != nil {
 		return true
 	}
