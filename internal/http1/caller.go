@@ -83,6 +83,9 @@ func (x *Exchange) run() bool {
 	defer func() {
 		if p := recover(); p != nil {
 			x.stopUpload()
+			if o := x.guard.origin.Swap(nil); o != nil {
+				o.close()
+			}
 			x.server.cfg.Log.Error("request handler panicked", "panic", p, "stack", string(debug.Stack()))
 			x.caller.last, x.broken = true, true
 		}

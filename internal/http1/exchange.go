@@ -62,6 +62,7 @@ func (x *Exchange) begin(k *caller) {
 func (x *Exchange) end() {
 	s := x.server
 	s.bufs.put(x.pinned)
+	x.wire.want = small
 	x.guard.origin.Store(nil)
 	x.Req.reset()
 	x.reply.reset()
@@ -92,9 +93,7 @@ func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(va
 // pin keeps the head where it is while more is read from the caller.
 func (x *Exchange) pin() {
 	if x.pinned == nil {
-		x.wire.want = large
 		x.pinned = x.wire.detach()
-		x.wire.want = small
 	}
 }
 
@@ -108,7 +107,7 @@ func (x *Exchange) finish() bool {
 		x.wire.abort()
 	case x.broken:
 	case !x.keep:
-		x.caller.linger = !x.body.done || len(x.wire.unread()) > 0
+		x.caller.linger = !x.body.done || len(x.wire.unread()) > 0 || x.wire.fillNow() == nil
 	default:
 		return true
 	}

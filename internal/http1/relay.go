@@ -16,7 +16,7 @@ func (x *Exchange) respond() error {
 		}
 		p := &x.reply
 		switch {
-		case p.status == 101 && !x.Req.upgrade:
+		case p.status == 101 && (!x.Req.upgrade || !x.uploadDone() || !x.body.done):
 			return x.badReply(errSwitch)
 		case p.status == 101, x.Req.Connect() && p.status/100 == 2:
 			return x.switchProtocols(n)

@@ -24,24 +24,23 @@ const maxFields = 1000 // far more than anybody sends; keeps lookups cheap under
 // nextLine finds the end of the line that starts at b[from], not looking again at what was seen
 // before b[seen]. It returns the index of the CR, errMore if the line is not complete, or the fault.
 func nextLine(b []byte, from, seen int) (int, error) {
-	for i := max(from, seen); ; i++ {
-		n := control(b[i:])
-		if n < 0 {
-			return 0, errMore
-		}
-		i += n
-		switch {
-		case b[i] == '\n':
-			return 0, errBareLF
-		case b[i] != '\r':
-			return 0, errControl
-		case i+1 == len(b):
-			return 0, errMore
-		case b[i+1] != '\n':
-			return 0, errControl
-		}
-		return i, nil
+	i := max(from, seen)
+	n := control(b[i:])
+	if n < 0 {
+		return 0, errMore
 	}
+	i += n
+	switch {
+	case b[i] == '\n':
+		return 0, errBareLF
+	case b[i] != '\r':
+		return 0, errControl
+	case i+1 == len(b):
+		return 0, errMore
+	case b[i+1] != '\n':
+		return 0, errControl
+	}
+	return i, nil
 }
 
 // control is the index of the first control character in b other than a tab, or -1.

@@ -194,6 +194,7 @@ func (x *Exchange) requestLong(head, first []byte) error {
 	if err := w.write(head, first); err != nil {
 		return err
 	}
+	x.wire.want = large
 	x.pin()
 	x.to.spent = true
 	if err := x.uploadNow(); err != nil {

@@ -34,7 +34,11 @@ func (x *Exchange) Tunnel(o *Origin) error {
 // long, and then what both sides say.
 func (x *Exchange) switchProtocols(n int) error {
 	p, w := &x.reply, x.to.wire
-	x.stopUpload()
+	for i := range p.head.fields { // RFC 9110 section 9.3.6: a tunnel has no length
+		if k := p.head.fields[i].known; k == kContentLength || k == kTransferEncoding {
+			p.head.fields[i].flags |= hop
+		}
+	}
 	x.status, x.replied = p.status, true
 	out := x.server.bufs.get(len(p.head.raw) + headroom)
 	b := p.appendTo(out[:0])
@@ -98,13 +102,13 @@ func (x *Exchange) pour(dst, src *wire) error {
 		if len(src.buf) < src.want {
 			src.release()
 		}
-		switch err := src.fill(); err {
-		case nil:
-		case io.EOF:
+		err := src.fill()
+		if errors.Is(err, io.EOF) {
 			dst.closeWrite()
 			x.guard.within(x.to.origin.cfg.Idle) // the other direction alone is not kept for ever
 			return nil
-		default:
+		}
+		if err != nil {
 			return x.collapse(err)
 		}
 	}

@@ -18,8 +18,8 @@ func (x *Exchange) uploadNow() error {
 		if err := x.takeBody(); err != nil {
 			return err
 		}
-		n, err := origin.writeNow(w.unread()[:x.pending])
-		if err != nil {
+		n, ok := origin.writeNow(w.unread()[:x.pending])
+		if !ok {
 			return nil // the origin may have replied before it closed
 		}
 		w.consume(n)

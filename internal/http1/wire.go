@@ -173,17 +173,18 @@ func (w *wire) write(a, b []byte) error {
 	return nil
 }
 
-// writeNow sends what the socket takes at once and says how many bytes that was.
-func (w *wire) writeNow(a []byte) (int, error) {
+// writeNow sends what the socket takes at once and says how many bytes that was; false if the
+// connection is broken.
+func (w *wire) writeNow(a []byte) (int, bool) {
 	n, errno := send(w.fd, a)
 	if errno == syscall.EAGAIN {
-		return 0, nil
+		return 0, true
 	}
 	if errno != 0 {
-		return 0, errno
+		return 0, false
 	}
 	w.sent += uint64(n)
-	return n, nil
+	return n, true
 }
 
 func (w *wire) tryWrite(fd uintptr) bool {
