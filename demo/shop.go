@@ -66,7 +66,7 @@ func (s *shop) start(ctx context.Context, ended context.CancelCauseFunc, out io.
 	what := fmt.Sprintf("starting 7 sidecars and 6 apps on 127.0.0.1:%d-%d", s.portBase, s.portBase+portsUsed-1)
 	return progress(out, what, func() error {
 		for _, p := range s.pods {
-			if err := s.startPod(p); err != nil {
+			if err := s.startPod(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -98,16 +98,26 @@ func (s *shop) build(ctx context.Context) error {
 	return nil
 }
 
-func (s *shop) startPod(p *pod) error {
-	var err error
-	if p.sidecar, err = startChild(p.name()+" sidecar", s.log(p.name()+"-sidecar"), s.ended, s.sidecarPath(), p.sidecarArgs(s.policyPath())...); err != nil {
+// startPod starts the app first: nothing but the demo tells callers to keep away from a sidecar whose app is not up.
+func (s *shop) startPod(ctx context.Context, p *pod) error {
+	if err := s.startApp(ctx, p); err != nil {
 		return err
 	}
+	var err error
+	p.sidecar, err = startChild(p.name()+" sidecar", s.log(p.name()+"-sidecar"), s.ended, s.sidecarPath(), p.sidecarArgs(s.policyPath())...)
+	return err
+}
+
+func (s *shop) startApp(ctx context.Context, p *pod) error {
 	if p.isEntry() {
 		return nil
 	}
+	var err error
 	p.app, err = startChild(p.name()+" app", s.log(p.name()+"-app"), s.ended, s.self, p.appArgs(after(p.service))...)
-	return err
+	if err != nil {
+		return err
+	}
+	return p.wait(ctx, func() bool { return accepts(p.address(appPort)) })
 }
 
 // after is the service that a service calls; none: it is the last.
@@ -137,13 +147,16 @@ func (s *shop) stop() {
 // startPatience is how long a process may take until it serves: far more than any machine needs.
 const startPatience = 30 * time.Second
 
-// waitReady returns when the sidecar is ready and the app accepts.
+// waitReady returns when the sidecar is ready.
 func (p *pod) waitReady(ctx context.Context) error {
+	return p.wait(ctx, func() bool { return answers(ctx, "http://"+p.address(healthPort)+"/ready") })
+}
+
+// wait waits for a condition of a start.
+func (p *pod) wait(ctx context.Context, holds func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("%s is not ready after %v", p.name(), startPatience))
 	defer cancel()
-	return wait(ctx, func() bool {
-		return answers(ctx, "http://"+p.address(healthPort)+"/ready") && (p.isEntry() || accepts(p.address(appPort)))
-	})
+	return wait(ctx, holds)
 }
 
 func answers(ctx context.Context, url string) bool {

@@ -162,7 +162,7 @@ func (s *show) stopGrayUsers(context.Context) error {
 
 func (s *show) startGrayUsers(ctx context.Context) error {
 	p := s.shop.pod("users-gray")
-	if err := s.shop.startPod(p); err != nil {
+	if err := s.shop.startPod(ctx, p); err != nil {
 		return err
 	}
 	return p.waitReady(ctx)
