@@ -1,0 +1,96 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pair is two connections between which bytes move.
+type pair struct {
+	relay              *Relay
+	caller, origin     *net.TCPConn
+	toOrigin, toCaller atomic.Uint64
+	moved              atomic.Int64 // when a byte moved last, in Unix nanoseconds; kept only with a limit
+
+	end sync.Once
+	err error // why the pair was reset; nil if it was not
+}
+
+// move moves bytes from one connection to the other until the first has ended,
+// and then ends that side of the second.
+func (p *pair) move(to, from *net.TCPConn, counts ...*atomic.Uint64) {
+	source, err := newSource(from)
+	for err == nil {
+		var ready int
+		if ready, err = source.wait(); err != nil {
+			break
+		}
+		// The limit makes ReadFrom return when it has moved what there is. It
+		// would wait for more with a pipe in its hands, else.
+		source.rest = io.LimitedReader{R: from, N: int64(ready)}
+		var n int64
+		n, err = to.ReadFrom(&source.rest)
+		for _, count := range counts {
+			count.Add(uint64(n))
+		}
+		if p.relay.Idle > 0 {
+			p.moved.Store(time.Now().UnixNano())
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = to.CloseWrite()
+	}
+	if err != nil {
+		p.reset(err)
+	}
+}
+
+// reset ends both connections, so that both peers learn that bytes were lost.
+func (p *pair) reset(cause error) {
+	p.end.Do(func() {
+		p.err = cause
+		for _, conn := range []*net.TCPConn{p.caller, p.origin} {
+			// The error is that of a connection that is broken already.
+			_ = conn.SetLinger(0)
+			_ = conn.Close()
+		}
+	})
+}
+
+// close closes both connections, whose sides have ended.
+func (p *pair) close() {
+	p.end.Do(func() {
+		// All bytes were handed to the kernel; what becomes of them is not told here.
+		_ = p.caller.Close()
+		_ = p.origin.Close()
+	})
+}
+
+func (p *pair) flow() Flow {
+	return Flow{ToOrigin: p.toOrigin.Load(), ToCaller: p.toCaller.Load(), Err: p.err}
+}
+
+// watch resets the pair when no byte has moved for the limit. It returns what
+// ends the watch.
+func (p *pair) watch(limit time.Duration) (stop func()) {
+	p.moved.Store(time.Now().UnixNano())
+	var mu sync.Mutex
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(limit, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		left := limit - time.Since(time.Unix(0, p.moved.Load()))
+		if left <= 0 {
+			p.reset(ErrIdle)
+			return
+		}
+		timer.Reset(left)
+	})
+	return func() { timer.Stop() }
+}

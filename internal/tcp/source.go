@@ -1,0 +1,57 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// source waits for bytes of a connection without taking them.
+type source struct {
+	raw   syscall.RawConn
+	rest  io.LimitedReader
+	ready int
+	err   error
+	one   [1]byte
+}
+
+func newSource(conn *net.TCPConn) (*source, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	return &source{raw: raw}, nil
+}
+
+// wait gives the number of bytes that can be read at once, 1 or more. io.EOF says
+// that the peer has ended its side.
+func (s *source) wait() (int, error) {
+	s.ready, s.err = 0, nil
+	if err := s.raw.Read(s.look); err != nil {
+		return 0, err
+	}
+	return s.ready, s.err
+}
+
+// look says whether there is something to wake up for.
+func (s *source) look(fd uintptr) bool {
+	if s.ready, s.err = unix.IoctlGetInt(int(fd), unix.SIOCINQ); s.ready > 0 || s.err != nil {
+		return true
+	}
+	// No bytes: because none came, or none will, or the connection is broken.
+	n, _, err := unix.Recvfrom(int(fd), s.one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		return false
+	case err != nil:
+		s.err = err
+	case n == 0:
+		s.err = io.EOF
+	default:
+		s.ready = n // they came between the two questions
+	}
+	return true
+}
