@@ -79,7 +79,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if s.once {
 		return nil
 	}
-	fmt.Fprint(out, shop.invitation())
+	if err := shop.invite(out); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	fmt.Fprintln(out, "\nstopping")
 	return interrupted(ctx, nil)
