@@ -40,6 +40,8 @@ type sidecar struct {
 	ready   *admin.Readiness
 	reloads *admin.Reloads
 
+	looked chan struct{} // closed after the first look at the policy file
+
 	inbound, outbound *side
 	admin, health     *listen.Set
 	adminServer       *http.Server
@@ -63,6 +65,7 @@ func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, e
 		metrics:  metrics.New(buildVersion()),
 		ready:    admin.NewReadiness(taskListeners, taskPolicy),
 		reloads:  new(admin.Reloads),
+		looked:   make(chan struct{}),
 		inbound:  new(side),
 		outbound: new(side),
 	}
@@ -175,21 +178,39 @@ func (sc *sidecar) run(ctx context.Context) error {
 	for _, l := range sc.health.Listeners() {
 		group.Go(func() error { return serveHTTP(sc.healthServer, l) })
 	}
-	group.Go(func() error { return sc.inbound.set.Run(serving, sc.inbound.server.ServeConn) })
-	group.Go(func() error { return sc.outbound.set.Run(serving, sc.outbound.server.ServeConn) })
 	group.Go(func() error { return sc.watch(serving) })
+	for _, side := range []*side{sc.inbound, sc.outbound} {
+		group.Go(func() error { return sc.accept(serving, side) })
+	}
 	sc.ready.Done(taskListeners)
 	group.Go(func() error {
 		select {
 		case <-ctx.Done():
 			sc.stop(serving)
-		case <-serving.Done():
+		case <-serving.Done(): // one of the others failed
 		}
+		sc.closeOperators(serving)
 		cancel()
 		return nil
 	})
 	return group.Wait()
 }
+
+// accept serves one direction, once the policy file has been looked at: a caller
+// who comes in the first moments waits for a policy instead of hearing that there
+// is none.
+func (sc *sidecar) accept(ctx context.Context, s *side) error {
+	select {
+	case <-sc.looked:
+	case <-time.After(patience):
+	case <-ctx.Done():
+	}
+	return s.set.Run(ctx, s.server.ServeConn)
+}
+
+// patience is how long callers wait for the first look at the policy file, which
+// may be on a volume that is slow to answer.
+const patience = 2 * time.Second
 
 func serveHTTP(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -200,12 +221,17 @@ func serveHTTP(s *http.Server, l net.Listener) error {
 
 // watch keeps the policy file in force.
 func (sc *sidecar) watch(ctx context.Context) error {
+	looked := sync.OnceFunc(func() { close(sc.looked) })
 	w := policy.Watcher{
 		Path: sc.settings.Policy, State: sc.settings.State, Log: sc.log,
-		Apply: sc.apply,
+		Apply: func(p *policy.Policy) {
+			sc.apply(p)
+			looked()
+		},
 		Bad: func(err error) {
 			sc.metrics.BadPolicy()
 			sc.reloads.Bad(time.Now(), err)
+			looked()
 		},
 	}
 	return w.Run(ctx)

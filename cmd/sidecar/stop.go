@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func (sc *sidecar) beginDrain() {
 
 // stop ends the sidecar in order: it accepts for the rest of the grace, until its
 // callers have heard that it is going; drains what they sent; keeps the app's way
-// out open for as long as the app may use it; and answers operators to the last.
+// out open for as long as the app may use it. Operators are answered until after that.
 func (sc *sidecar) stop(ctx context.Context) {
 	sc.beginDrain()
 	sleep(ctx, sc.settings.Grace-time.Since(sc.drainedAt))
@@ -44,14 +45,18 @@ func (sc *sidecar) stop(ctx context.Context) {
 	sc.inbound.server.Close()
 	sc.outbound.server.Close()
 
-	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-	defer cancelLast()
-	for _, s := range []interface{ Shutdown(context.Context) error }{sc.healthServer, sc.adminServer} {
-		if err := s.Shutdown(last); err != nil {
+	sc.log.Info("stopped")
+}
+
+// closeOperators ends the admin and the health port, after the answers under way.
+func (sc *sidecar) closeOperators(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	for _, s := range []*http.Server{sc.healthServer, sc.adminServer} {
+		if err := s.Shutdown(ctx); err != nil {
 			sc.log.Debug("requests of operators cut", "error", err)
 		}
 	}
-	sc.log.Info("stopped")
 }
 
 func sleep(ctx context.Context, d time.Duration) {
