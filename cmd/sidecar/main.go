@@ -1,4 +1,4 @@
-// Command sidecar wires one pod's sidecar: `run`, `version`, `drain`.
+// Command sidecar wires one pod's sidecar: `run`, `check`, `explain`, `diff`, `redirect`, `drain`, `version`.
 package main
 
 import (
@@ -83,7 +83,7 @@ request's tag, and keeps the tag on the request through every hop.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Sprintf("%v: see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(runCmd(), redirectCmd(), drainCmd(), versionCmd())
+	root.AddCommand(runCmd(), checkCmd(), explainCmd(), diffCmd(), redirectCmd(), drainCmd(), versionCmd())
 	return root
 }
 

@@ -20,6 +20,13 @@ func (h *header) Get(name string) []byte {
 	return nil
 }
 
+func (h *header) Values(dst [][]byte, name string) [][]byte {
+	if value := h.Get(name); value != nil {
+		return append(dst, value)
+	}
+	return dst
+}
+
 func TestDecisionsDoNotAllocate(t *testing.T) {
 	p := mustParse(t, shop+`
   - {name: wild, hosts: ["*.shop.svc"], versions: [{tag: base, endpoints: ["a:1"]}]}

@@ -107,10 +107,12 @@ func (c *compiler) endpoint(spec *EndpointSpec, at place) (t Target, ok bool) {
 
 // checkAddress tells what is wrong with the address of an endpoint.
 func checkAddress(address string) (want string) {
-	host, port := address, ""
-	if strings.HasPrefix(address, "[") && strings.HasSuffix(address, "]") {
-		host = address[1 : len(address)-1]
-	} else if strings.Contains(address, ":") {
+	host, ok := strings.CutPrefix(address, "[")
+	switch {
+	case ok && strings.HasSuffix(host, "]"):
+		host = strings.TrimSuffix(host, "]")
+	case strings.Contains(address, ":"):
+		var port string
 		var err error
 		if host, port, err = net.SplitHostPort(address); err != nil {
 			return "host:port, or host alone; an IPv6 address in brackets"
@@ -118,12 +120,14 @@ func checkAddress(address string) (want string) {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 			return "a port from 1 to 65535 after the colon"
 		}
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+	default:
+		host = address
 	}
 	if strings.Contains(host, "*") {
 		return "one address, without *"
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
 	}
 	if _, err := parseHost(host); err != nil {
 		return strings.TrimPrefix(err.Error(), "want ")

@@ -23,6 +23,22 @@ type Answer struct {
 	Reason  string `json:"reason"`
 }
 
+// String shows a as one line.
+func (a Answer) String() string {
+	var b strings.Builder
+	b.WriteString("tag " + a.Tag)
+	if a.Rule != "" {
+		b.WriteString(" by rule " + a.Rule)
+	}
+	if a.Service != "" {
+		b.WriteString(", service " + a.Service)
+	}
+	if a.Version != "" {
+		b.WriteString(", version " + a.Version)
+	}
+	return b.String() + " (" + a.Reason + ")"
+}
+
 // Explanation is why a request is routed as it is, step by step.
 type Explanation struct {
 	Answer

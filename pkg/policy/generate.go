@@ -11,19 +11,20 @@ import (
 	"time"
 )
 
-// Generate returns about n requests that try what the rules of two policies
+// Generate returns n requests that try what the rules of two policies
 // ask for: each match of each rule, the values that they name, values that
 // nobody names, and the moments when rules begin and end. The same policies
 // give the same requests.
 func Generate(before, after *Policy, n int) iter.Seq[*Sample] {
 	return func(yield func(*Sample) bool) {
-		g := newGenerator(before, after)
-		count := 0
+		if n <= 0 {
+			return
+		}
+		g, count := newGenerator(before, after), 0
 		for s := range g.all() {
-			if !yield(s) || count == n-1 {
+			if count++; !yield(s) || count == n {
 				return
 			}
-			count++
 		}
 	}
 }

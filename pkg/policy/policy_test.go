@@ -21,6 +21,35 @@ func (f fields) Get(name string) []byte {
 	return nil
 }
 
+func (f fields) Values(dst [][]byte, name string) [][]byte {
+	if value := f.Get(name); value != nil {
+		return append(dst, value)
+	}
+	return dst
+}
+
+// cookieLines is a header of Cookie lines.
+type cookieLines []string
+
+func (c cookieLines) Get(string) []byte { return []byte(c[0]) }
+
+func (c cookieLines) Values(dst [][]byte, _ string) [][]byte {
+	for _, line := range c {
+		dst = append(dst, []byte(line))
+	}
+	return dst
+}
+
+func TestACookieMayStandInAnyCookieLine(t *testing.T) {
+	p := mustParse(t, "rules: [{name: r, tag: gray, matches: [{cookies: [{name: gray, value: \"1\"}]}]}]")
+	if tag, _ := p.Tag(&Request{Headers: cookieLines{"a=b", "c=d; gray=1"}}); tag != Gray {
+		t.Errorf("tag %s, want gray", tag)
+	}
+	if tag, _ := p.Tag(&Request{Headers: cookieLines{"gray=2", "gray=1"}}); tag != Base {
+		t.Errorf("tag %s, want base: the first cookie of a name counts", tag)
+	}
+}
+
 // parse compiles the text of a policy, to which it adds the API version.
 func mustParse(t testing.TB, text string) *Policy {
 	t.Helper()

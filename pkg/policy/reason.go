@@ -4,6 +4,7 @@ package policy
 // values of metrics and logs.
 type Reason uint8
 
+// The reasons there are.
 const (
 	Matched     Reason = iota // the version with the request's tag
 	NoVersion                 // fell back: the service has no version with the tag

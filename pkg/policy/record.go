@@ -74,7 +74,7 @@ func (r *Records) sample(line []byte) *Sample {
 			rec.Inputs.Time = rec.Time
 		}
 		if rec.Source != "rule" && rec.Source != "base" && rec.Source != "off" {
-			rec.Inputs.Tag = rec.Sample.Tag
+			rec.Inputs.Tag = rec.Tag
 		}
 		return rec.Inputs
 	case rec.Msg != nil:

@@ -10,6 +10,9 @@ type Headers interface {
 	// Get returns the value of the first field line with that name, in any
 	// case, or nil if there is none. It must not allocate.
 	Get(name string) []byte
+	// Values appends the values of all field lines with that name to dst, in
+	// order. It must not allocate where dst has room.
+	Values(dst [][]byte, name string) [][]byte
 }
 
 // Request is what rules read. All byte slices belong to the caller; no

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -40,11 +41,57 @@ func (s *Sample) Request() *Request {
 	}
 }
 
+// String shows s on one line, as ParseSample reads it, with what that does not
+// read behind it.
+func (s *Sample) String() string {
+	var b strings.Builder
+	b.WriteString(s.Method + " http://" + s.Host + s.Path)
+	if query := s.query(); query != "" {
+		b.WriteString("?" + query)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		b.WriteString(" " + name + ": " + s.Headers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Cookies)) {
+		b.WriteString(" Cookie: " + name + "=" + s.Cookies[name])
+	}
+	if more := s.beside(); len(more) > 0 {
+		b.WriteString(" (" + strings.Join(more, ", ") + ")")
+	}
+	return b.String()
+}
+
+// beside returns what a request has beside its head.
+func (s *Sample) beside() (parts []string) {
+	if s.Claims != nil {
+		claims, _ := json.Marshal(s.Claims) // what came of JSON has no error
+		parts = append(parts, "claims "+string(claims))
+	}
+	if s.Peer.IsValid() {
+		parts = append(parts, "from "+s.Peer.String())
+	}
+	if !s.Time.IsZero() {
+		parts = append(parts, "at "+s.Time.Format(time.RFC3339))
+	}
+	if s.Tag != "" {
+		parts = append(parts, "with tag "+s.Tag)
+	}
+	return parts
+}
+
 // sampleHeaders is the header of a Sample: names in lower case.
 type sampleHeaders map[string][]byte
 
 // Get returns the value of a header.
 func (h sampleHeaders) Get(name string) []byte { return h[strings.ToLower(name)] }
+
+// Values appends the value of a header to dst.
+func (h sampleHeaders) Values(dst [][]byte, name string) [][]byte {
+	if value, ok := h[strings.ToLower(name)]; ok {
+		return append(dst, value)
+	}
+	return dst
+}
 
 func (s *Sample) headers() sampleHeaders {
 	h := make(sampleHeaders, len(s.Headers)+2)

@@ -126,8 +126,8 @@ func (v *validator) check(where string, schema map[string]any, value any) {
 			v.check(where, one.(map[string]any), value)
 		}
 	}
-	if any, ok := schema["anyOf"].([]any); ok {
-		v.anyOf(where, any, value)
+	if some, ok := schema["anyOf"].([]any); ok {
+		v.anyOf(where, some, value)
 		return
 	}
 	if enum, ok := schema["enum"].([]any); ok && !slices.Contains(enum, value) {

@@ -34,7 +34,8 @@ type reader struct {
 	policy  *Policy
 	request Request
 	cells   []cell   // one for each source of the policy
-	more    [][]byte // further values of claims that are lists
+	more    [][]byte // values of claims that are lists
+	lines   [][]byte // Cookie lines
 	buf     []byte   // decoded values
 	bits    []uint64 // matches that may hold
 	host    authority
@@ -60,6 +61,8 @@ func (r *reader) reset() {
 	clear(r.cells)
 	clear(r.more)
 	r.more = r.more[:0]
+	clear(r.lines)
+	r.lines = r.lines[:0]
 	r.buf = r.buf[:0]
 	r.claims, r.decoded = nil, false
 }
@@ -105,7 +108,7 @@ func (r *reader) read(s *source, c *cell) {
 		c.value, c.ok = queryParam(r.request.Query, s.name)
 		c.value = r.param(c.value)
 	case ofCookie:
-		c.value, c.ok = cookie(r.header("Cookie"), s.name)
+		c.value, c.ok = r.cookie(s.name)
 	case ofClaim:
 		r.claim(s.name, c)
 	case ofPeer:
@@ -125,6 +128,21 @@ func (r *reader) header(name string) []byte {
 		return nil
 	}
 	return r.request.Headers.Get(name)
+}
+
+// cookie looks through all Cookie lines: HTTP/1 clients should send one, some
+// send more.
+func (r *reader) cookie(name string) (value []byte, ok bool) {
+	if r.request.Headers == nil {
+		return nil, false
+	}
+	r.lines = r.request.Headers.Values(r.lines[:0], "Cookie")
+	for _, line := range r.lines {
+		if value, ok = cookie(line, name); ok {
+			return value, true
+		}
+	}
+	return nil, false
 }
 
 func (r *reader) path() []byte {

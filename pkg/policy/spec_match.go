@@ -8,7 +8,7 @@ type MatchSpec struct {
 	Hosts       []string    `yaml:"hosts" doc:"Host that the caller named is one of these; *.shop.svc is any name below."`
 	Headers     []ValueSpec `yaml:"headers" doc:"Headers, by name in any case; of several with one name the first."`
 	QueryParams []ValueSpec `yaml:"queryParams" doc:"Query parameters, decoded; of several with one name the first."`
-	Cookies     []ValueSpec `yaml:"cookies" doc:"Cookies; of several with one name the first."`
+	Cookies     []ValueSpec `yaml:"cookies" doc:"Cookies, of all Cookie lines; of several with one name the first."`
 	JWTClaims   []ValueSpec `yaml:"jwtClaims" doc:"Claims of the bearer token, which is not verified: it picks a version, it grants nothing. Of a list, one element must match."`
 	SourceIPs   []string    `yaml:"sourceIPs" doc:"Peer is inside one of these networks."`
 	Not         *MatchSpec  `yaml:"not" doc:"This match does not hold."`
