@@ -65,6 +65,23 @@ func TestACallerThatSendsNoMoreStillGetsItsReply(t *testing.T) {
 	}
 }
 
+func TestACallerThatSendsNoMoreStillGetsALongReply(t *testing.T) {
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		c.head()
+		c.say("HTTP/1.1 200 OK⏎Content-Length: 20⏎⏎")
+		for range 20 {
+			c.say("x")
+			<-time.After(patience / 4)
+		}
+	})
+	c := dial(t, addr)
+	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+	_ = c.Conn.(*net.TCPConn).CloseWrite()
+	if got, err := c.rest(); !strings.HasSuffix(got, strings.Repeat("x", 20)) || err != nil {
+		t.Errorf("got %q, %v, want all of it", got, err)
+	}
+}
+
 func TestTimeLimits(t *testing.T) {
 	const short = 300 * time.Millisecond
 	tests := map[string]struct {

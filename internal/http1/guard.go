@@ -31,8 +31,9 @@ type guard struct {
 	exchanges atomic.Uint64 // odd: a request is in flight, and the caller is looked after
 	tunnel    atomic.Bool   // both sides are being read: nobody needs to look
 	// of the watch alone:
-	seen   uint64
-	strike int
+	seen    uint64 // exchanges at the last tick
+	seenDue int64  // due at the last tick
+	strike  int    // ticks for which the caller has sent no more and nothing has moved
 }
 
 // within starts a limit, 0 or below for none. If the guard was cut already it stays so and within
@@ -146,9 +147,11 @@ func (g *guard) check(now int64) {
 		g.cut(late, due)
 		return
 	}
-	n := g.exchanges.Load()
-	if n&1 == 0 || n != g.seen || g.tunnel.Load() { // new since the last tick, or idle
-		g.seen, g.strike = n, 0
+	n, due := g.exchanges.Load(), g.due.Load()
+	fresh := n != g.seen || due != g.seenDue // something has moved since the last tick
+	g.seen, g.seenDue = n, due
+	if n&1 == 0 || fresh || g.tunnel.Load() {
+		g.strike = 0
 		return
 	}
 	state := present
@@ -159,7 +162,7 @@ func (g *guard) check(now int64) {
 	}
 	g.strike++
 	if state == parted || time.Duration(g.strike)*g.watch.tick > patience {
-		g.cut(left, g.due.Load())
+		g.cut(left, due)
 	}
 }
 

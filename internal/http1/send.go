@@ -196,7 +196,6 @@ func (x *Exchange) requestLong(head, first []byte) error {
 	}
 	x.wire.want = large
 	x.pin()
-	x.to.spent = true
 	if err := x.uploadNow(); err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package http1
 
 import (
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -121,6 +123,41 @@ func TestABadTrailerEndsTheHalfSentRequest(t *testing.T) {
 	}
 	if got := <-ended; strings.Contains(got, "Content-Length") {
 		t.Errorf("the origin heard %q, want no forbidden trailer", got)
+	}
+}
+
+// Chunks of all sizes, cut anywhere, come out as they went in, in both directions.
+func TestPassesChunksHoweverTheyAreCut(t *testing.T) {
+	const request, reply = "POST / HTTP/1.1⏎Host: h⏎Transfer-Encoding: chunked⏎⏎", "HTTP/1.1 200 OK⏎Transfer-Encoding: chunked⏎⏎"
+	r := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	for b.Len() < 1<<20 {
+		n := 1 + r.IntN(1<<r.IntN(1+r.IntN(14)))
+		fmt.Fprintf(&b, "%x;n=%d\r\n%s\r\n", n, n, strings.Repeat(string(rune('a'+r.IntN(26))), n))
+	}
+	body := b.String() + "0\r\nX-T: 1\r\n\r\n"
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		for c.head() != "" {
+			c.say(reply)
+			if _, err := io.CopyN(c.Conn, c.r, int64(len(body))); err != nil {
+				t.Errorf("echo: %v", err)
+			}
+		}
+	})
+	for range 5 {
+		c := dial(t, addr)
+		go func() {
+			c.say(request)
+			for rest := body; rest != ""; {
+				n := min(1+r.IntN(1<<r.IntN(17)), len(rest))
+				c.say(rest[:n])
+				rest = rest[n:]
+			}
+		}()
+		c.head()
+		if got := c.bytes(len(body)); got != visible(body) {
+			t.Fatalf("%d bytes came back, not the %d that were sent", len(got), len(body))
+		}
 	}
 }
 

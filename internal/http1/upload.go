@@ -8,6 +8,7 @@ const eager = 256 << 10
 func (x *Exchange) uploadNow() error {
 	w, origin := x.wire, x.to.wire
 	for sent := 0; sent < eager && !x.body.done; {
+		w.room(large)
 		err := w.fillNow()
 		if err == errNothing {
 			break
@@ -41,6 +42,7 @@ func (x *Exchange) uploadNow() error {
 
 // takeBody takes what can be sent on of wire.unread.
 func (x *Exchange) takeBody() *Error {
+	x.to.spent = true
 	n, err := x.body.take(x.wire.unread())
 	x.pending = n
 	if err != nil {
