@@ -128,13 +128,14 @@ func TestTimeLimits(t *testing.T) {
 }
 
 func TestAStreamThatMovesIsNotLate(t *testing.T) {
-	const short = 300 * time.Millisecond
+	t.Parallel()
+	const short = time.Second
 	addr := between(t, Config{HeadTimeout: short, KeepAlive: short}, OriginConfig{Header: short, Idle: short}, func(c *peer) {
 		c.head()
 		c.say("HTTP/1.1 200 OK⏎Content-Length: 10⏎⏎")
 		for i := range 10 {
 			c.say(string(rune('0' + i)))
-			<-time.After(short / 3)
+			<-time.After(short / 5)
 		}
 	})
 	c := dial(t, addr)

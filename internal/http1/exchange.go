@@ -25,6 +25,7 @@ type Exchange struct {
 	body   body
 	first  []byte // of the body, came with the head
 	pinned []byte // buffer of the head, taken from wire
+	spent  bool   // body bytes are gone that another try would need
 
 	to        sending
 	reply     reply
@@ -71,7 +72,7 @@ func (x *Exchange) end() {
 	x.first, x.pinned, x.body = nil, nil, body{}
 	x.to, x.received, x.bare, x.unchunk, x.continued = sending{}, body{}, chunks{}, false, false
 	x.status, x.replied, x.keep, x.broken, x.disrupt = 0, false, false, false, false
-	x.pending, x.uploadErr, x.waited = 0, nil, 0
+	x.pending, x.uploadErr, x.waited, x.spent = 0, nil, 0, false
 	x.began.Store(false)
 	s.exchanges.Put(x)
 }

@@ -288,25 +288,45 @@ func TestKeepsConnectionsAndDropsOldOnes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg       OriginConfig
 		keepAlive string
-		wait      time.Duration
+		gone      bool // before it is needed again
 		want      int64
 	}{
-		"kept":                     {OriginConfig{}, "", 0, 1},
-		"none are to be kept":      {OriginConfig{MaxIdle: -1}, "", 0, 2},
-		"older than allowed":       {OriginConfig{Keep: 10 * time.Millisecond}, "", 300 * time.Millisecond, 2},
-		"the origin keeps it long": {OriginConfig{}, "Keep-Alive: timeout=60⏎", 0, 1},
+		"kept":                     {OriginConfig{}, "", false, 1},
+		"none are to be kept":      {OriginConfig{MaxIdle: -1}, "", true, 2},
+		"older than allowed":       {OriginConfig{Keep: 10 * time.Millisecond}, "", true, 2},
+		"the origin keeps it long": {OriginConfig{}, "Keep-Alive: timeout=60⏎", false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conns.Store(0)
-			addr := between(t, Config{}, tt.cfg, play(tt.keepAlive))
+			o := NewOrigin(listen(t, play(tt.keepAlive)), tt.cfg)
+			t.Cleanup(o.Close)
+			_, addr := serve(t, Config{}, sendTo(o))
 			c := dial(t, addr)
 			ask(c)
-			<-time.After(tt.wait)
+			until(t, "the connection is kept, or gone", func() bool {
+				o.mu.Lock()
+				defer o.mu.Unlock()
+				return (len(o.idle) == 0) == tt.gone
+			})
 			ask(c)
 			if got := conns.Load(); got != tt.want {
 				t.Errorf("%d connections were made, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestLeavesBeforeTheOriginDoes(t *testing.T) {
+	o := NewOrigin(listen(t, answer("HTTP/1.1 200 OK⏎Keep-Alive: timeout=5⏎Content-Length: 0⏎⏎")), OriginConfig{})
+	t.Cleanup(o.Close)
+	_, addr := serve(t, Config{}, sendTo(o))
+	c := dial(t, addr)
+	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+	c.head()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if left := time.Duration(o.idle[0].until - monotonic()); left > 4*time.Second || left < 3*time.Second {
+		t.Errorf("kept for %v, want a little less than the 5 s of the origin", left)
 	}
 }
 

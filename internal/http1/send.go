@@ -11,7 +11,6 @@ type sending struct {
 	wire   *wire
 	reused bool   // wire has served others before
 	before uint64 // bytes written on wire before this try
-	spent  bool   // body bytes are gone that a second try would need
 	heard  bool   // something came back
 }
 
@@ -19,7 +18,7 @@ type sending struct {
 // replies, upgrades and trailers included. A CONNECT is passed on as to another proxy. It returns
 // nil when the whole reply was passed on; else the error is an *Error.
 func (x *Exchange) Send(o *Origin) error {
-	if x.replied || x.broken {
+	if x.replied || x.broken || x.spent {
 		return &Error{Op: "send", Addr: o.addr, Reason: NoReply, Err: errReplied}
 	}
 	fresh := false // a kept connection has failed: another may be no better
@@ -52,7 +51,7 @@ func (x *Exchange) Send(o *Origin) error {
 	}
 }
 
-var errReplied = errors.New("the request was answered already")
+var errReplied = errors.New("the request was answered, or partly sent, already")
 
 // connect takes a kept connection, or makes one.
 func (x *Exchange) connect(o *Origin, fresh bool) *Error {
@@ -99,7 +98,7 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	if err == errStale {
 		return stale, e
 	}
-	if x.replied || t.spent || e.Reason == CallerGone || e.Reason == ShuttingDown {
+	if x.replied || x.spent || e.Reason == CallerGone || e.Reason == ShuttingDown {
 		return final, e
 	}
 	e.Repeatable = idempotent(x.Req.Method())

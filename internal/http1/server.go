@@ -72,9 +72,11 @@ func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 		return
 	}
 	s.watch.add(k)
-	if s.cfg.MaxConns > 0 && s.watch.len() > s.cfg.MaxConns {
+	switch over := s.watch.len() - s.cfg.MaxConns; {
+	case s.cfg.MaxConns > 0 && over > s.cfg.MaxConns: // too many even to tell them so
+	case s.cfg.MaxConns > 0 && over > 0:
 		k.refuse(&Error{Op: "accept", Reason: TooManyConns})
-	} else {
+	default:
 		for !s.closed.Load() && k.await() && k.serve() { // looked at after add: Close sees every connection, or is seen here
 		}
 	}

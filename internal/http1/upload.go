@@ -42,7 +42,7 @@ func (x *Exchange) uploadNow() error {
 
 // takeBody takes what can be sent on of wire.unread.
 func (x *Exchange) takeBody() *Error {
-	x.to.spent = true
+	x.spent = true
 	n, err := x.body.take(x.wire.unread())
 	x.pending = n
 	if err != nil {
