@@ -36,6 +36,7 @@ func compile(spec *Spec, root place, rep *report, files *lists) *Policy {
 	c.policy.trust = c.trust(spec, root)
 	c.policy.untrusted = c.nets(spec.Untrusted, root.key("untrusted"))
 	c.services(spec.Services, root.key("services"))
+	c.routes(spec.Routes, root.key("routes"))
 	c.rules(spec.Rules, root.key("rules"))
 	c.wireWords(root)
 	c.finish(root)

@@ -27,6 +27,8 @@ func (c *compiler) service(spec *ServiceSpec, at place) {
 	for i := range spec.Versions {
 		c.version(s, &spec.Versions[i], at.key("versions").item(i))
 	}
+	c.serving(s, spec, at)
+	c.checkable(s, at)
 }
 
 // claims gives the service its hosts. A host that another service has stays
@@ -65,6 +67,7 @@ func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
 		s.base = v
 	}
 	s.Versions = append(s.Versions, v)
+	c.found(v, spec, at)
 	seen := make(map[string]bool, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		item := at.key("endpoints").item(i)

@@ -13,6 +13,7 @@ type Policy struct {
 	Digest   string     // first 12 hex digits of the SHA-256 of the policy file and the lists it names
 	Services []*Service // in the order of the file
 	Rules    []*Rule    // in the order of the file
+	Routes   []*Route   // of the gateway, the longest path first
 
 	// FirstMatch is `decide: first-match`: a request that no rule has taken
 	// goes on without a tag, and a later call of its chain may still be taken.

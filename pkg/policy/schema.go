@@ -101,8 +101,11 @@ func (s *schemaMaker) value(t reflect.Type) map[string]any {
 }
 
 func scalarSchema(text scalar) map[string]any {
-	if text.pattern() == "" {
+	switch text.(type) {
+	case *Percent:
 		return map[string]any{"type": "number", "minimum": 0, "maximum": 100}
+	case *Fraction:
+		return map[string]any{"type": "number", "minimum": 0, "maximum": 1}
 	}
 	return map[string]any{"type": "string", "pattern": text.pattern()}
 }

@@ -8,6 +8,12 @@ type Service struct {
 	Fallback bool       // false: `fallback: none`, a tag that cannot be served gets 503
 	Versions []*Version // none: requests are marked and sent where they were going
 
+	Balance  Balance
+	Health   *Health // nil: no active checks
+	Limit    Limit
+	Timeouts Timeouts
+	Retries  int // further endpoints of a version that a request may try
+
 	base *Version // nil: no version is base
 }
 
@@ -16,6 +22,7 @@ type Version struct {
 	Service   *Service
 	Tag       string
 	Endpoints []Target
+	Source    Source  // of the endpoints, where they are not listed
 	Backend   Backend // nil: all Endpoints are usable
 }
 

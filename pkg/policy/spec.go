@@ -15,6 +15,7 @@ type Spec struct {
 	Untrusted     []string          `yaml:"untrusted" default:"[]" doc:"Networks of peers whose tag is not believed; wins over trust."`
 	Decide        string            `yaml:"decide" default:"entry" enum:"entry,first-match" doc:"Where a chain is decided: by the first sidecar (entry), or by the first one where a rule takes the request (first-match)."`
 	Rules         []RuleSpec        `yaml:"rules" default:"[]" doc:"Asked in order, once per chain; the first rule that takes the request gives it its tag."`
+	Routes        []RouteSpec       `yaml:"routes" default:"[]" doc:"Where the gateway (--gateway) sends requests, by path. Calls of apps never use them."`
 	Services      []ServiceSpec     `yaml:"services" default:"[]" doc:"The services whose calls are routed. What no service claims is passed on untouched."`
 }
 
