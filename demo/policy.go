@@ -28,7 +28,7 @@ func (s *shop) policy(rules string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: graylane.dev/v1\n%sservices:\n", rules)
 	for _, service := range services {
-		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n    versions:\n", service, service)
+		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n    health: {type: tcp, interval: 1s}\n    versions:\n", service, service)
 		for _, tag := range []string{"base", "gray"} {
 			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%q]}\n", tag, s.pod(service+"-"+tag).address(inboundPort))
 		}

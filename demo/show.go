@@ -165,5 +165,21 @@ func (s *show) startGrayUsers(ctx context.Context) error {
 	if err := s.shop.startPod(ctx, p); err != nil {
 		return err
 	}
-	return p.waitReady(ctx)
+	if err := p.waitReady(ctx); err != nil {
+		return err
+	}
+	begin := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, errors.New("gray users is not used, though it is ready"))
+	defer cancel()
+	if err := wait(ctx, func() bool {
+		v, err := s.visitor.visit(ctx, 1)
+		return err == nil && v.tags[len(v.tags)-1] == "gray"
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "  in use %d ms after it was ready, when its callers had checked its health\n", time.Since(begin).Milliseconds())
+	return nil
 }
+
+// healthPatience is far above the second from one health check to the next.
+const healthPatience = 10 * time.Second

@@ -121,6 +121,7 @@ func (sc *sidecar) bind(ctx context.Context) error {
 func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	s := sc.settings
 	sc.table = upstream.NewTable(http1.OriginConfig{Dial: dialer(sc.outbound.set.Addrs())})
+	sc.table.Zone, sc.table.Log = s.Zone, sc.log
 	app := http1.NewOrigin(s.App, http1.OriginConfig{
 		Dial: dialer(append(sc.inbound.set.Addrs(), sc.outbound.set.Addrs()...)),
 	})
@@ -178,6 +179,7 @@ func (sc *sidecar) run(ctx context.Context) error {
 	for _, l := range sc.health.Listeners() {
 		group.Go(func() error { return serveHTTP(sc.healthServer, l) })
 	}
+	group.Go(func() error { return sc.table.Run(serving) })
 	group.Go(func() error { return sc.watch(serving) })
 	for _, side := range []*side{sc.inbound, sc.outbound} {
 		group.Go(func() error { return sc.accept(serving, side) })
@@ -241,13 +243,7 @@ func (sc *sidecar) watch(ctx context.Context) error {
 // what only the one before had.
 func (sc *sidecar) apply(p *policy.Policy) {
 	next := sc.table.Begin()
-	p.Bind(func(v *policy.Version) policy.Backend {
-		addresses := make([]string, 0, len(v.Endpoints))
-		for _, target := range v.Endpoints {
-			addresses = append(addresses, target.Address)
-		}
-		return next.Group(v.Service.Name, v.Tag, addresses)
-	})
+	p.Bind(func(v *policy.Version) policy.Backend { return next.Group(versionOf(p, v)) })
 	sc.store.Replace(p)
 	next.Commit()
 	sc.metrics.Policy(p.Digest)

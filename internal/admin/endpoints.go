@@ -1,23 +1,23 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"graylane/internal/upstream"
 )
 
 func (o *Options) endpoints() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		list := o.Table.Status()
+		shown := endpointPage{o.Table.Status(), o.Table.Stale()}
 		if wantsTable(r) {
-			answer(w, http.StatusOK, endpointTable(list))
+			answer(w, http.StatusOK, shown.table(o.Now()))
 			return
 		}
-		writeJSON(w, struct {
-			Endpoints []upstream.Status `json:"endpoints"`
-		}{list})
+		writeJSON(w, shown)
 	}
 }
 
@@ -25,11 +25,26 @@ func wantsTable(r *http.Request) bool {
 	return r.FormValue("format") == "table" || strings.HasPrefix(r.Header.Get("Accept"), "text/plain")
 }
 
-func endpointTable(list []upstream.Status) string {
-	lines := []string{"SERVICE\tTAG\tADDRESS\tIN FLIGHT\tREQUESTS\tFAILURES"}
-	for _, s := range list {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d",
-			s.Service, s.Tag, s.Address, s.InFlight, s.Requests, s.Failures))
+// endpointPage is what /endpoints shows.
+type endpointPage struct {
+	Endpoints []upstream.Status `json:"endpoints"`
+	Stale     []upstream.Source `json:"stale"` // versions whose endpoints are as they last were
+}
+
+func (p *endpointPage) table(now time.Time) string {
+	lines := []string{"SERVICE\tTAG\tADDRESS\tZONE\tWEIGHT\tSTATE\tSINCE\tIN FLIGHT\tLATENCY\tREQUESTS\tFAILURES\tWHY"}
+	for _, s := range p.Endpoints {
+		latency := "-"
+		if s.LatencyMS > 0 {
+			latency = fmt.Sprintf("%.1f ms", s.LatencyMS)
+		}
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%v\t%d\t%s\t%d\t%d\t%s",
+			s.Service, s.Tag, s.Address, cmp.Or(s.Zone, "-"), s.Weight, s.State, now.Sub(s.Since).Round(time.Second),
+			s.InFlight, latency, s.Requests, s.Failures, cmp.Or(s.Why, "-")))
 	}
-	return aligned(lines)
+	text := aligned(lines)
+	for _, s := range p.Stale {
+		text += fmt.Sprintf("\n%s %s is as it was %v ago: %s\n", s.Service, s.Tag, now.Sub(s.Since).Round(time.Second), s.Error)
+	}
+	return text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"graylane/internal/admin"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
 
@@ -137,8 +138,8 @@ func TestABadPolicyIsShownBesideTheLastGoodOne(t *testing.T) {
 func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 	o := options()
 	next := o.Table.Begin()
-	next.Group("users", "gray", []string{"127.0.0.1:9002"})
-	next.Group("users", "base", []string{"127.0.0.1:9001"})
+	next.Group(upstream.Version{Service: "users", Tag: "gray", Targets: []upstream.Target{{Address: "127.0.0.1:9002", Weight: 1}}})
+	next.Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: "127.0.0.1:9001", Weight: 2, Zone: "z1"}}})
 	next.Commit()
 	h := admin.New(o)
 
@@ -151,9 +152,9 @@ func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 
 	table := get(t, h, "/endpoints?format=table").Body.String()
 	wantTable := "" +
-		"SERVICE  TAG   ADDRESS         IN FLIGHT  REQUESTS  FAILURES\n" +
-		"users    base  127.0.0.1:9001  0          0         0\n" +
-		"users    gray  127.0.0.1:9002  0          0         0\n"
+		"SERVICE  TAG   ADDRESS         ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
+		"users    base  127.0.0.1:9001  z1    2       ok     0s     0          -        0         0         -\n" +
+		"users    gray  127.0.0.1:9002  -     1       ok     0s     0          -        0         0         -\n"
 	if diff := cmp.Diff(table, wantTable); diff != "" {
 		t.Errorf("table (got -, want +):\n%s", diff)
 	}

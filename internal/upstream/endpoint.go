@@ -1,85 +1,143 @@
 package upstream
 
 import (
-	"bytes"
+	"context"
+	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"graylane/internal/http1"
 )
 
-// Endpoint is one address that serves versions.
+// Endpoint is one address of a version. What is known of it outlives the policies
+// that name it.
 type Endpoint struct {
-	Address string // as the policy names it
+	Address string // as the policy or the source names it
 
-	origin *http1.Origin // nil where the address has no port
-	host   string        // where it has none: what stands before the port
-	byPort *origins      // and one origin for each port that callers name
+	roster *roster
+	host   string                       // where the address has no port: what stands before it; else ""
+	origin atomic.Pointer[http1.Origin] // nil where the address has no port
 
 	inFlight           atomic.Int64
 	requests, failures atomic.Uint64
+	latency            latency
+	warming            atomic.Pointer[warming] // nil: takes its full part
+	troubled           atomic.Bool             // successes matter to the circuit
+
+	mu      sync.Mutex
+	circuit circuit
+	check   checked
+	sick    bool      // out, or kept in for want of others
+	since   time.Time // when it became so, or ceased to be
+	why     string    // it failed last
+	next    schedule
 }
 
-func newEndpoint(address string, t *Table) *Endpoint {
-	ep := &Endpoint{Address: address}
+func newEndpoint(address string, r *roster) *Endpoint {
+	ep := &Endpoint{Address: address, roster: r, since: r.table.now()}
 	if _, _, err := net.SplitHostPort(address); err == nil {
-		ep.origin = http1.NewOrigin(address, t.cfg)
+		ep.origin.Store(http1.NewOrigin(address, r.origins.cfg))
 		return ep
 	}
-	ep.host, ep.byPort = address, &t.origins
+	ep.host = address
 	if strings.Contains(address, ":") && !strings.HasPrefix(address, "[") {
 		ep.host = "[" + address + "]" // an IPv6 address, which a port may follow in brackets only
 	}
 	return ep
 }
 
-// Begin counts one request to the endpoint and returns where to send it. The
-// authority is what the caller named: its port, 80 if it has none, is that of an
-// endpoint without one. Every Begin is followed by one End.
-func (e *Endpoint) Begin(authority []byte) *http1.Origin {
-	e.inFlight.Add(1)
-	e.requests.Add(1)
-	if e.origin != nil {
-		return e.origin
+// Origin returns where to send a request to the endpoint. The authority is what
+// the caller named: its port, 80 if it has none, is that of an endpoint without
+// one.
+func (e *Endpoint) Origin(authority []byte) *http1.Origin {
+	if origin := e.origin.Load(); origin != nil {
+		return origin
 	}
 	var scratch [maxAuthority]byte
-	return e.byPort.get(appendPort(append(scratch[:0], e.host...), authority))
+	return e.roster.origins.get(appendPort(append(scratch[:0], e.host...), authority))
 }
 
-// End says how the request that Begin counted ended.
-func (e *Endpoint) End(err error) {
-	e.inFlight.Add(-1)
-	if err != nil {
-		e.failures.Add(1)
-	}
-}
-
+// retire closes the idle connections; busy ones end with their request.
 func (e *Endpoint) retire() {
-	if e.origin != nil {
-		e.origin.Close()
+	if origin := e.origin.Load(); origin != nil {
+		origin.Close()
 	}
 }
 
-// maxAuthority is a DNS name of 253 bytes, a colon and five digits, rounded up.
-const maxAuthority = 264
-
-// appendPort appends the authority's port to dst, with its colon. An authority
-// without one means 80, since what arrives here is plain HTTP (RFC 9110,
-// section 4.2.1).
-func appendPort(dst, authority []byte) []byte {
-	if i := portAt(authority); i >= 0 {
-		return append(dst, authority[i:]...)
+// report takes what became of a request, and why it failed.
+func (e *Endpoint) report(began, now time.Time, o outcome, why string) {
+	if (o == good || o == unknown) && !e.troubled.Load() {
+		return
 	}
-	return append(dst, ":80"...)
+	e.change(now, why, func() { e.circuit.report(&e.roster.table.breaking, began, now, o) })
 }
 
-// portAt returns where the colon and port of an authority begin, -1 if it has no
-// port. The colons of a bracketed IPv6 address begin none.
-func portAt(authority []byte) int {
-	i := bytes.LastIndexByte(authority, ':')
-	if i < 0 || i == len(authority)-1 || bytes.IndexByte(authority[i:], ']') >= 0 {
-		return -1
+// change does something to what is known of the endpoint, and makes the picks
+// see it.
+func (e *Endpoint) change(now time.Time, why string, do func()) {
+	e.mu.Lock()
+	before := e.circuit
+	wasSick := e.sick
+	do()
+	e.troubled.Store(e.circuit.failures > 0 || e.circuit.isOut())
+	e.sick = e.circuit.isOut() || e.check.ill
+	if why != "" {
+		e.why = why
 	}
-	return i
+	if e.sick != wasSick {
+		e.since = now
+		e.tell(before.doubt || e.circuit.doubt)
+		if !e.sick && !before.doubt {
+			e.warming.Store(&warming{from: now})
+		}
+	}
+	seen := e.sick != wasSick || e.circuit != before && (before.isOut() || e.circuit.isOut())
+	e.mu.Unlock()
+	if seen {
+		e.roster.refresh()
+		e.roster.table.wake()
+	}
+}
+
+// admit begins a trial, if the endpoint is due for one.
+func (e *Endpoint) admit(now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.check.ill && e.circuit.admit(&e.roster.table.breaking, now)
+}
+
+// trialDue returns when the endpoint may next be tried with a request; not, where
+// it is for the active check to bring it back.
+func (e *Endpoint) trialDue() (time.Time, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.circuit.due(&e.roster.table.breaking), e.circuit.isOut() && !e.check.ill
+}
+
+// sickSince returns since when the endpoint is sick, if it is.
+func (e *Endpoint) sickSince() (time.Time, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.since, e.sick
+}
+
+// uncheck forgets what active checks have told: there are none any more.
+func (e *Endpoint) uncheck() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.check, e.next.check = checked{}, time.Time{}
+	e.sick = e.circuit.isOut()
+}
+
+// tell logs that the endpoint has fallen sick, or has recovered.
+func (e *Endpoint) tell(doubt bool) {
+	level := slog.LevelInfo
+	if doubt {
+		level = slog.LevelDebug // most are over before anyone could look
+	}
+	e.roster.table.log().Log(context.Background(), level, "health of an endpoint changed",
+		"service", e.roster.service, "tag", e.roster.tag, "endpoint", e.Address, "sick", e.sick, "why", e.why)
 }

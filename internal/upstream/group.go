@@ -1,38 +1,90 @@
 package upstream
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
 
-// Group is the endpoints of one version, fixed for the life of its policy.
-type Group struct {
-	service, tag string
-	endpoints    []*Endpoint
-	cursor       *atomic.Uint64 // shared by the generations of this version
+	"graylane/internal/http1"
+)
+
+// Version is one version of a service as a policy wants it served.
+type Version struct {
+	Service, Tag string
+	// Base marks the version that serves what no other does: never more than half
+	// of its endpoints are taken out.
+	Base     bool
+	Targets  []Target // known so far
+	Balance  Balance
+	Check    *Check // nil: none but what becomes of requests
+	Limit    Limit
+	Retries  int // further endpoints that a request may try
+	Timeouts Timeouts
 }
 
-// Counts returns how many endpoints the version has, and how many of them may
-// be used now.
-func (g *Group) Counts() (total, usable int) { return len(g.endpoints), len(g.endpoints) }
+// Timeouts are those of requests to a version. 0 is the default of
+// [http1.OriginConfig], below 0 is none.
+type Timeouts struct{ Connect, Header, Idle time.Duration }
 
-// Pick starts one walk over the endpoints, at the next one of the round.
-func (g *Group) Pick() Pick {
-	return Pick{group: g, start: g.cursor.Add(1) - 1}
-}
-
-// Pick is one request's walk over a group: the endpoint whose turn it is, and
-// after that the others, for as long as none can be reached.
-type Pick struct {
-	group *Group
-	start uint64
-	tried uint64
-}
-
-// Next returns the next endpoint to try, nil after each was returned once.
-func (p *Pick) Next() *Endpoint {
-	n := uint64(len(p.group.endpoints))
-	if p.tried == n {
-		return nil
+func (t Timeouts) over(cfg http1.OriginConfig) http1.OriginConfig {
+	for _, c := range []struct {
+		to   *time.Duration
+		from time.Duration
+	}{{&cfg.Connect, t.Connect}, {&cfg.Header, t.Header}, {&cfg.Idle, t.Idle}} {
+		if c.from != 0 {
+			*c.to = c.from
+		}
 	}
-	ep := p.group.endpoints[(p.start+p.tried)%n]
-	p.tried++
-	return ep
+	return cfg
+}
+
+// Group is the endpoints of one version, as one policy wants them used.
+type Group struct {
+	version Version
+	roster  *roster
+	list    *list // guarded by the roster's mu
+	source  source
+	view    atomic.Pointer[view]
+}
+
+// Counts returns how many endpoints the version has that may get requests at all,
+// and how many of them may be used now.
+func (g *Group) Counts() (total, usable int) {
+	v := g.view.Load()
+	usable = len(v.order)
+	if usable == 0 && v.isDue(g.roster.table.now()) {
+		usable = 1 // for a trial
+	}
+	return len(v.list.members), usable
+}
+
+// Set replaces the endpoints by those that a source has found. Those that stay
+// keep their connections, health and counts.
+func (g *Group) Set(targets []Target) {
+	r := g.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g.source = source{}
+	if !r.hears(g) {
+		return
+	}
+	r.fill(g, targets)
+	r.tidy()
+	r.table.wake()
+}
+
+// Stale says that the source of the endpoints has failed: they are as they last
+// were.
+func (g *Group) Stale(err error) {
+	g.roster.mu.Lock()
+	defer g.roster.mu.Unlock()
+	if g.source.err == nil {
+		g.source.since = g.roster.table.now()
+	}
+	g.source.err = err
+}
+
+// source is how the source of a group's endpoints is.
+type source struct {
+	err   error // nil: well
+	since time.Time
 }

@@ -11,10 +11,10 @@ import (
 // origins makes origins at need and forgets those that nobody asks for. Callers
 // choose the addresses, so that their number is bounded.
 type origins struct {
-	cfg http1.OriginConfig
 	now func() time.Time // nil: time.Now
 
 	mu    sync.RWMutex
+	cfg   http1.OriginConfig
 	known map[string]*visited
 }
 
@@ -80,6 +80,16 @@ func (o *origins) sweep(now time.Time) {
 func (o *origins) drop(address string) {
 	o.known[address].origin.Close() // requests under way finish
 	delete(o.known, address)
+}
+
+// reset forgets all of them and makes the next with the settings of cfg.
+func (o *origins) reset(cfg http1.OriginConfig) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for address := range o.known {
+		o.drop(address)
+	}
+	o.cfg = cfg
 }
 
 func (o *origins) clock() time.Time {

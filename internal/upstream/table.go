@@ -2,9 +2,12 @@ package upstream
 
 import (
 	"bytes"
-	"cmp"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"slices"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	"graylane/internal/http1"
 )
@@ -12,71 +15,32 @@ import (
 // Table is every endpoint in use. It is safe for concurrent use, but for
 // generations, of which one is made at a time.
 type Table struct {
-	cfg     http1.OriginConfig
-	origins origins
-	inUse   atomic.Pointer[Generation]
+	Zone string       // of this pod, for [Balance.NearShare]; "": none
+	Log  *slog.Logger // nil: nothing is logged
+
+	cfg       http1.OriginConfig
+	strangers origins
+	breaking  breaking
+	now       func() time.Time
+	rand      func() uint64
+	woken     chan struct{} // of capacity 1: [Table.Run] looks what is due
+
+	mu      sync.Mutex
+	rosters map[name]*roster
+	budgets map[string]*budget // by service
 }
+
+type name struct{ service, tag string }
 
 // NewTable returns an empty table, which sends with the settings of cfg.
 func NewTable(cfg http1.OriginConfig) *Table {
-	t := &Table{cfg: cfg}
-	t.origins.cfg = cfg
-	t.inUse.Store(&Generation{table: t})
+	t := &Table{
+		cfg: cfg, breaking: defaultBreaking(), now: time.Now, rand: rand.Uint64,
+		woken:   make(chan struct{}, 1),
+		rosters: make(map[name]*roster), budgets: make(map[string]*budget),
+	}
+	t.strangers.cfg = cfg
 	return t
-}
-
-// Generation is the groups that belong to one policy.
-type Generation struct {
-	table     *Table
-	groups    []*Group
-	endpoints map[string]*Endpoint // by address
-}
-
-// Begin starts the generation of a new policy. The caller adds its groups,
-// publishes the policy, and then calls Commit.
-func (t *Table) Begin() *Generation {
-	return &Generation{table: t, endpoints: make(map[string]*Endpoint)}
-}
-
-// Group adds the version of a service that has the tag. An address is host:port,
-// or host alone, which keeps the port that the caller named.
-func (g *Generation) Group(service, tag string, addresses []string) *Group {
-	group := &Group{service: service, tag: tag, cursor: new(atomic.Uint64)}
-	old := g.table.inUse.Load()
-	if before := old.find(service, tag); before != nil {
-		group.cursor = before.cursor
-	}
-	for _, address := range addresses {
-		ep := cmp.Or(g.endpoints[address], old.endpoints[address])
-		if ep == nil {
-			ep = newEndpoint(address, g.table)
-		}
-		g.endpoints[address] = ep
-		group.endpoints = append(group.endpoints, ep)
-	}
-	g.groups = append(g.groups, group)
-	return group
-}
-
-// Commit puts the generation in use, once its policy is in force, and closes the
-// idle connections of the addresses that it no longer has. Requests that began
-// under the policy before finish under it.
-func (g *Generation) Commit() {
-	old := g.table.inUse.Swap(g)
-	for address, ep := range old.endpoints {
-		if g.endpoints[address] == nil {
-			ep.retire()
-		}
-	}
-}
-
-func (g *Generation) find(service, tag string) *Group {
-	for _, group := range g.groups {
-		if group.service == service && group.tag == tag {
-			return group
-		}
-	}
-	return nil
 }
 
 // Stranger returns the origin of an authority that no service claims, on port 80
@@ -84,36 +48,89 @@ func (g *Generation) find(service, tag string) *Group {
 // for are forgotten.
 func (t *Table) Stranger(authority []byte) *http1.Origin {
 	if portAt(authority) >= 0 {
-		return t.origins.get(authority)
+		return t.strangers.get(authority)
 	}
 	var scratch [maxAuthority]byte
 	host := bytes.TrimSuffix(authority, []byte(":")) // an empty port is no port (RFC 3986, section 3.2.3)
-	return t.origins.get(appendPort(append(scratch[:0], host...), nil))
+	return t.strangers.get(appendPort(append(scratch[:0], host...), nil))
 }
 
-// Status is what is known of one endpoint of one version.
-type Status struct {
-	Service  string `json:"service"`
-	Tag      string `json:"tag"`
-	Address  string `json:"address"`
-	InFlight int64  `json:"inFlight"` // requests now
-	Requests uint64 `json:"requests"` // since the address is known
-	Failures uint64 `json:"failures"` // of these: not answered by the endpoint
-}
-
-// Status lists the endpoints in use, by service, tag and address.
-func (t *Table) Status() []Status {
-	list := []Status{} // not nil: JSON shows an empty list
-	for _, group := range t.inUse.Load().groups {
-		for _, ep := range group.endpoints {
-			list = append(list, Status{
-				Service: group.service, Tag: group.tag, Address: ep.Address,
-				InFlight: ep.inFlight.Load(), Requests: ep.requests.Load(), Failures: ep.failures.Load(),
-			})
-		}
+// wake makes Run look what is due.
+func (t *Table) wake() {
+	select {
+	case t.woken <- struct{}{}:
+	default:
 	}
-	slices.SortStableFunc(list, func(a, b Status) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.Address, b.Address))
-	})
-	return list
+}
+
+func (t *Table) log() *slog.Logger {
+	if t.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return t.Log
+}
+
+// rosterOf returns what the version keeps over the generations.
+func (t *Table) rosterOf(service, tag string) *roster {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rosters[name{service, tag}]
+	if r == nil {
+		if t.budgets[service] == nil {
+			t.budgets[service] = new(budget)
+		}
+		r = newRoster(t, service, tag, t.budgets[service])
+		t.rosters[name{service, tag}] = r
+	}
+	return r
+}
+
+// all returns the rosters at this moment, in no order.
+func (t *Table) all() []*roster {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Values(t.rosters))
+}
+
+// Generation is the groups that belong to one policy.
+type Generation struct {
+	table  *Table
+	groups map[*Group]bool
+}
+
+// Begin starts the generation of a new policy. The caller adds its groups,
+// publishes the policy, and then calls Commit.
+func (t *Table) Begin() *Generation {
+	return &Generation{table: t, groups: make(map[*Group]bool)}
+}
+
+// Group adds a version of a service.
+func (g *Generation) Group(v Version) *Group {
+	v.Balance.Size = max(v.Balance.Size, 1)
+	group := &Group{version: v, roster: g.table.rosterOf(v.Service, v.Tag)}
+	group.roster.join(group)
+	g.groups[group] = true
+	return group
+}
+
+// Commit puts the generation in use, once its policy is in force, and closes the
+// idle connections of the endpoints that it no longer has. Requests that began
+// under the policy before finish under it.
+func (g *Generation) Commit() {
+	t := g.table
+	services := make(map[string]bool)
+	for _, r := range t.all() {
+		inUse := r.commit(func(group *Group) bool { return g.groups[group] })
+		if inUse {
+			services[r.service] = true
+			continue
+		}
+		t.mu.Lock()
+		delete(t.rosters, name{r.service, r.tag})
+		t.mu.Unlock()
+	}
+	t.mu.Lock()
+	maps.DeleteFunc(t.budgets, func(service string, _ *budget) bool { return !services[service] })
+	t.mu.Unlock()
+	t.wake()
 }

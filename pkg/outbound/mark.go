@@ -38,16 +38,21 @@ func (o *Outbound) knownTag(c *call) (tag string, source propagate.Source, ok bo
 // decide starts a new chain, since nothing says whose the request is. It is
 // remembered: the app's further calls under the same trace id are of that chain.
 func (o *Outbound) decide(c *call) (string, propagate.Source) {
-	c.rules = policy.Request{
-		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
-		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: o.Rand,
-	}
+	o.ask(c)
 	tag, rule := c.policy.Tag(&c.rules)
 	o.Ledger.Put(c.start, &c.ids, tag)
 	if rule == nil {
 		return tag, propagate.SourceBase
 	}
 	return tag, propagate.SourceRule
+}
+
+// ask puts together what the policy may ask of the request.
+func (o *Outbound) ask(c *call) {
+	c.rules = policy.Request{
+		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
+		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: o.Rand,
+	}
 }
 
 // writeMark tells the callee, and notes for the count what it was told.

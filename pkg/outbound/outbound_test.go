@@ -80,11 +80,15 @@ func (p *pod) apply(t *testing.T, source string) {
 	}
 	next := p.Table.Begin()
 	compiled.Bind(func(v *policy.Version) policy.Backend {
-		var addresses []string
-		for _, target := range v.Endpoints {
-			addresses = append(addresses, target.Address)
+		kind, _ := upstream.KindNamed(v.Service.Balance.Type)
+		version := upstream.Version{
+			Service: v.Service.Name, Tag: v.Tag, Base: v.Tag == policy.Base, Retries: v.Service.Retries,
+			Balance: upstream.Balance{Kind: kind}, Limit: upstream.Limit(v.Service.Limit),
 		}
-		return next.Group(v.Service.Name, v.Tag, addresses)
+		for _, t := range v.Endpoints {
+			version.Targets = append(version.Targets, upstream.Target(t))
+		}
+		return next.Group(version)
 	})
 	p.Store.Replace(compiled)
 	next.Commit()

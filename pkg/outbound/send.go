@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"errors"
+	"math/rand/v2"
 
 	"graylane/internal/http1"
 	"graylane/internal/upstream"
@@ -16,43 +17,63 @@ func (o *Outbound) pass(c *call) {
 	}
 }
 
-// send tries the endpoints of the version that was decided for, then those of
-// the version to fall back to, while nothing of the request has reached any.
+// send tries endpoints of the version that was decided for, then of the version
+// to fall back to, for as long as none has served the request and another may.
 func (o *Outbound) send(c *call, d policy.Decision) {
 	var err error
 	for d.Version != nil {
-		if err = o.try(c, d.Version); !retryable(err) {
+		if err = o.try(c, d.Version); !elsewhere(err) {
 			break
 		}
 		d = c.service.Fall(d.Version.Tag)
 	}
 	c.record.Reason, c.record.Fallback = d.Reason.String(), d.Reason.Fallback()
 	switch {
-	case err != nil:
+	case errors.Is(err, errFull):
+		c.x.Reply(503, "overloaded", "every endpoint that may serve this request has as many as its limit allows")
+	case err != nil && !errors.Is(err, errNone):
 		c.x.Fail(err)
 	case d.Version == nil:
 		c.x.Reply(503, d.Reason.String(), "no version of the service may serve this request now")
 	}
 }
 
-// try sends the request to the endpoints of one version in turn, until one is
-// reached. A retryable error means that none was.
+// try sends the request to endpoints of one version in turn, until one serves it.
+// An error that sends it elsewhere means that none did.
 func (o *Outbound) try(c *call, v *policy.Version) error {
 	group, ok := v.Backend.(*upstream.Group)
 	if !ok {
 		return errUnbound
 	}
-	var err error
-	pick := group.Pick()
-	for ep := pick.Next(); ep != nil; ep = pick.Next() {
+	err := errNone
+	pick := group.Pick(o.key(c))
+	for ep := pick.Next(o.now()); ep != nil; ep = pick.Next(o.now()) {
 		c.record.Endpoint = ep.Address
-		err = relay(c.x, ep.Begin(c.x.Req.Authority()))
-		ep.End(err)
-		if !retryable(err) {
-			break
+		err = relay(c.x, ep.Origin(c.x.Req.Authority()))
+		pick.End(upstream.Result{Now: o.now(), Status: c.x.Status(), Waited: c.x.Waited(), Err: err})
+		if !elsewhere(err) {
+			return err
 		}
 	}
+	if errors.Is(err, errNone) && pick.Full() {
+		return errFull
+	}
 	return err
+}
+
+// key is what the service is balanced by. A request that has none goes anywhere.
+func (o *Outbound) key(c *call) uint64 {
+	if c.service.Balance.Type != "hash" {
+		return 0
+	}
+	o.ask(c)
+	if key, ok := c.policy.Key(c.service, &c.rules); ok {
+		return key
+	}
+	if o.Rand != nil {
+		return o.Rand()
+	}
+	return rand.Uint64()
 }
 
 func relay(x *http1.Exchange, origin *http1.Origin) error {
@@ -62,11 +83,19 @@ func relay(x *http1.Exchange, origin *http1.Origin) error {
 	return x.Send(origin)
 }
 
-// retryable reports whether another endpoint may be tried: nothing of the
-// request reached this one.
-func retryable(err error) bool {
-	var e *http1.Error
-	return errors.As(err, &e) && e.Retryable
+// elsewhere reports whether another endpoint may be tried: nothing of the request
+// reached this one, or it does no harm that something did.
+func elsewhere(err error) bool {
+	if err == nil || errors.Is(err, errNone) {
+		return err != nil
+	}
+	e, ok := errors.AsType[*http1.Error](err)
+	return ok && (e.Retryable || e.Repeatable)
 }
 
-var errUnbound = errors.New("the version has no endpoint table: the policy was published before it was bound")
+var (
+	errUnbound = errors.New("the version has no endpoint table: the policy was published before it was bound")
+	// errNone is for the request that came just after the last endpoint was taken out.
+	errNone = errors.New("no endpoint of the version may be used now")
+	errFull = errors.New("every endpoint of the version has as many requests as it may")
+)

@@ -1,0 +1,181 @@
+package upstream
+
+import "time"
+
+// maxTries bounds what a Pick remembers. No request that needs more endpoints
+// will be served.
+const maxTries = 8
+
+// Pick is one request's walk over a group: the endpoint whose turn it is and, for
+// as long as none answers, others of the same version. It is used by one goroutine.
+type Pick struct {
+	group *Group
+	key   uint64
+	view  *view
+	full  bool
+
+	current *Endpoint
+	began   time.Time // when the request went to current
+	tried   [maxTries]*Endpoint
+	n       int
+}
+
+// Pick starts a walk. The key is what the group balances by: requests with the
+// same key go to the same endpoint; where a request has none, any number will do.
+// Groups that do not balance by hash ignore it.
+func (g *Group) Pick(key uint64) Pick { return Pick{group: g, key: key} }
+
+// Next returns the endpoint to try now, and counts a request to it until End. It
+// returns nil when there is none (left), when the retries that the service allows
+// are used up, and when all have as many requests as they may, for longer than
+// the limit lets a request wait: see Full.
+func (p *Pick) Next(now time.Time) *Endpoint {
+	g := p.group
+	p.full = false
+	if p.n > g.version.Retries || p.n == maxTries {
+		return nil
+	}
+	p.began = now
+	if p.n == 0 {
+		g.roster.budget.request(now)
+	}
+	ep := p.look()
+	if ep == nil && p.full {
+		ep = p.wait()
+	}
+	if ep == nil {
+		return nil
+	}
+	if p.n > 0 && !g.roster.budget.retry(now) {
+		g.release(ep)
+		return nil
+	}
+	p.tried[p.n] = ep
+	p.n++
+	p.current = ep
+	ep.requests.Add(1)
+	return ep
+}
+
+// Full tells whether the last Next found no endpoint since those that are left
+// have as many requests as they may.
+func (p *Pick) Full() bool { return p.full }
+
+// Result is what became of a request to an endpoint.
+type Result struct {
+	Now    time.Time
+	Status int           // of its reply; 0: there was none
+	Waited time.Duration // from the request's being sent to the head of the reply
+	Err    error         // of sending
+}
+
+// End says what became of the request to the endpoint that Next returned last.
+// Every endpoint that Next returns needs one End.
+func (p *Pick) End(r Result) {
+	ep := p.current
+	p.current = nil
+	p.group.release(ep)
+	if r.Err != nil {
+		ep.failures.Add(1)
+	}
+	o := r.outcome()
+	if o == good && r.Waited > 0 {
+		ep.latency.add(r.Now, r.Waited)
+	}
+	ep.report(p.began, r.Now, o, r.why())
+}
+
+// look finds an endpoint and counts a request to it, nil if there is none.
+func (p *Pick) look() *Endpoint {
+	v := p.group.view.Load()
+	p.view, p.full = v, false
+	if p.n == 0 {
+		if ep := v.trial(p.began); ep != nil && p.group.reserve(ep) {
+			return ep
+		}
+	}
+	if v.near == 0 {
+		return nil
+	}
+	if v.list.ring != nil {
+		return p.lookRound(v.list.ring)
+	}
+	from := p.start()
+	for _, careful := range [...]bool{true, false} {
+		if ep := p.scan(v.order[:v.near], from, careful); ep != nil {
+			return ep
+		}
+		if ep := p.scan(v.order[v.near:], from, careful); ep != nil {
+			return ep
+		}
+	}
+	return nil
+}
+
+// start returns where in the view's order to look first. A retry starts anywhere,
+// so that what a dead endpoint leaves is not all its neighbour's.
+func (p *Pick) start() int {
+	if p.n > 0 {
+		return int(p.group.roster.table.rand() % uint64(p.view.near))
+	}
+	return p.first()
+}
+
+// scan takes the first member from there on that may have the request.
+func (p *Pick) scan(members []member, from int, careful bool) *Endpoint {
+	for i := range members {
+		m := members[(from+i)%len(members)]
+		if p.take(m.Endpoint, careful) {
+			return m.Endpoint
+		}
+	}
+	return nil
+}
+
+// lookRound walks the ring from the key's place, past those that have more than
+// their part, to the first that may have the request.
+func (p *Pick) lookRound(r *ring) *Endpoint {
+	v := p.view
+	bound := boundFactor * float64(p.group.roster.inFlight.Load()+1) / float64(v.weight)
+	from := r.find(p.key)
+	for _, careful := range [...]bool{true, false} {
+		for i := range r.points {
+			at := from + i
+			if at >= len(r.points) {
+				at -= len(r.points)
+			}
+			member := r.points[at].member
+			m, rank := v.list.members[member], v.ranks[member]
+			if rank == gone || careful && (rank == far || overloaded(m, bound)) {
+				continue
+			}
+			if p.take(m.Endpoint, careful) {
+				return m.Endpoint
+			}
+		}
+	}
+	return nil
+}
+
+func overloaded(m member, bound float64) bool {
+	n := m.inFlight.Load()
+	return n >= boundFloor && float64(n) >= bound*float64(m.weight)
+}
+
+// take counts a request to the endpoint, unless it was tried, has as many as it
+// may, or, where the caller is careful, has only just come back.
+func (p *Pick) take(ep *Endpoint, careful bool) bool {
+	for _, tried := range p.tried[:p.n] {
+		if ep == tried {
+			return false
+		}
+	}
+	if careful && !ep.warm(p.began) {
+		return false
+	}
+	if !p.group.reserve(ep) {
+		p.full = true
+		return false
+	}
+	return true
+}

@@ -1,0 +1,166 @@
+package upstream
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graylane/internal/http1"
+)
+
+// roster is what a version keeps while policies come and go: its endpoints, its
+// place in the round, and the groups that pick from them.
+type roster struct {
+	table        *Table
+	service, tag string
+	budget       *budget // of the service
+	queue        queue
+	round        atomic.Uint64
+	inFlight     atomic.Int64 // of all endpoints; counted for balance by hash only
+	origins      origins      // of endpoints without a port
+
+	mu        sync.Mutex
+	timeouts  Timeouts
+	check     *Check
+	endpoints map[string]*Endpoint // by address
+	groups    []*Group             // of the generation in use, and of the one to come
+	burst     *atomic.Uint64
+	last      *view // the one that burst counts for
+}
+
+func newRoster(t *Table, service, tag string, b *budget) *roster {
+	r := &roster{
+		table: t, service: service, tag: tag, budget: b,
+		queue: queue{room: make(chan struct{}, 1)}, endpoints: make(map[string]*Endpoint),
+	}
+	// Anywhere in the round, or every sidecar that starts would begin with the
+	// same endpoint.
+	r.round.Store(t.rand() >> 32)
+	return r
+}
+
+// join makes a group that is not in use yet one of those that hear of changes.
+func (r *roster) join(g *Group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.groups) == 0 {
+		r.use(g.version.Timeouts)
+	}
+	r.groups = append(r.groups, g)
+	r.fill(g, g.version.Targets)
+}
+
+// hears tells whether the group is in use, or will be.
+func (r *roster) hears(g *Group) bool { return slices.Contains(r.groups, g) }
+
+// fill gives the group its endpoints.
+func (r *roster) fill(g *Group, targets []Target) {
+	members := make([]member, 0, len(targets))
+	seen := make(map[string]bool, len(targets))
+	for _, t := range targets {
+		if seen[t.Address] {
+			continue
+		}
+		seen[t.Address] = true
+		ep := r.endpoints[t.Address]
+		if ep == nil {
+			ep = newEndpoint(t.Address, r)
+			r.endpoints[t.Address] = ep
+		}
+		members = append(members, member{ep, t.Weight, t.Zone})
+	}
+	g.list = newList(members)
+	if g.version.Balance.Kind == Hash {
+		g.list.addRing()
+	}
+	r.show(g)
+}
+
+// refresh makes the groups see what has changed.
+func (r *roster) refresh() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.groups {
+		r.show(g)
+	}
+}
+
+func (r *roster) show(g *Group) {
+	v := g.newView()
+	if r.last == nil || !r.last.sameOrder(v) {
+		r.burst = new(atomic.Uint64)
+	}
+	v.burst, r.last = r.burst, v
+	g.view.Store(v)
+}
+
+// tidy drops the endpoints that no group names any more.
+func (r *roster) tidy() {
+	used := make(map[*Endpoint]bool, len(r.endpoints))
+	for _, g := range r.groups {
+		for _, m := range slices.Concat(g.list.members, g.list.idle) {
+			used[m.Endpoint] = true
+		}
+	}
+	for address, ep := range r.endpoints {
+		if !used[ep] {
+			delete(r.endpoints, address)
+			ep.retire()
+		}
+	}
+}
+
+// commit leaves only the groups of the generation that is in use now, with their
+// settings. It returns whether there are any.
+func (r *roster) commit(inUse func(*Group) bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups = slices.DeleteFunc(r.groups, func(g *Group) bool { return !inUse(g) })
+	r.tidy()
+	if len(r.groups) == 0 {
+		r.origins.reset(r.origins.cfg)
+		return false
+	}
+	g := r.groups[0]
+	r.adopt(g)
+	r.show(g)
+	return true
+}
+
+// adopt puts the settings of the group in force for the endpoints that stay.
+func (r *roster) adopt(g *Group) {
+	if g.version.Check == nil {
+		for _, ep := range r.endpoints {
+			ep.uncheck()
+		}
+	}
+	r.check = g.version.Check
+	if r.timeouts == g.version.Timeouts {
+		return
+	}
+	r.use(g.version.Timeouts)
+	for address, ep := range r.endpoints {
+		if old := ep.origin.Load(); old != nil {
+			ep.origin.Store(http1.NewOrigin(address, r.origins.cfg))
+			old.Close()
+		}
+	}
+}
+
+// use makes the origins from now on with these timeouts.
+func (r *roster) use(t Timeouts) {
+	r.timeouts = t
+	r.origins.reset(t.over(r.table.cfg))
+}
+
+// connectTimeout is how long connecting to an endpoint may take.
+func (r *roster) connectTimeout() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return cmp.Or(r.origins.cfg.Connect, defaultConnect)
+}
+
+// defaultConnect is that of http1.OriginConfig.
+const defaultConnect = 5 * time.Second

@@ -1,0 +1,193 @@
+package outbound_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serviceOf is a policy for one service, users, with these endpoints of base and
+// of gray, and further keys.
+func serviceOf(keys string, base, gray []string) string {
+	quoted := func(list []string) string {
+		if list == nil {
+			return "[]"
+		}
+		return `["` + strings.Join(list, `", "`) + `"]`
+	}
+	return fmt.Sprintf(`
+apiVersion: graylane.dev/v1
+services:
+  - name: users
+    versions: [{tag: base, endpoints: %s}, {tag: gray, endpoints: %s}]
+%s`, quoted(base), quoted(gray), keys)
+}
+
+// closed is an address where nobody listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// cutting is an address that takes a request and closes the connection without
+// a reply, as a process does that is killed.
+func cutting(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1<<10))
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestARequestTriesAnotherEndpointOfItsVersionFirst(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	for _, bad := range []string{closed(t), cutting(t)} {
+		p := newPod(t, serviceOf("", []string{base.addr}, []string{bad, gray.addr}))
+		for range 10 {
+			if status, by := p.get(t, "http://users/", "X-Gray", "gray"); status != 200 || by != "gray" {
+				t.Fatalf("got %d by %s, want 200 by gray", status, by)
+			}
+		}
+	}
+}
+
+func TestAGrayThatDiesUnderARequestFallsBack(t *testing.T) {
+	base := newOrigin(t, "base")
+	p := newPod(t, serviceOf("", []string{base.addr}, []string{cutting(t)}))
+	for range 5 {
+		if status, by := p.get(t, "http://users/", "X-Gray", "gray"); status != 200 || by != "base" {
+			t.Fatalf("got %d by %s, want 200 by base", status, by)
+		}
+	}
+}
+
+func TestAPOSTThatMayHaveBeenServedIsNotSentAgain(t *testing.T) {
+	base := newOrigin(t, "base")
+	p := newPod(t, serviceOf("", []string{base.addr}, []string{cutting(t)}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://users/", strings.NewReader("pay"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Gray", "gray")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusBadGateway || base.hits.Load() != 0 {
+		t.Errorf("got %d with %d requests at base, want 502 with none", resp.StatusCode, base.hits.Load())
+	}
+}
+
+func TestWithoutRetriesOneEndpointIsTried(t *testing.T) {
+	base := newOrigin(t, "base")
+	p := newPod(t, serviceOf("    retry: {attempts: 0}\n", []string{base.addr, closed(t)}, nil))
+	failed := 0
+	for range 10 {
+		if status, _ := p.get(t, "http://users/"); status != 200 {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d of 10 requests failed, want the one that found the endpoint dead", failed)
+	}
+}
+
+func TestOverTheLimitIs503AndNotAnotherVersion(t *testing.T) {
+	slow := newSlowOrigin(t)
+	gray, base := newOrigin(t, "gray"), newOrigin(t, "base")
+	p := newPod(t, serviceOf("    limit: {requests: 1, wait: 10ms}\n", []string{slow.addr}, []string{gray.addr}))
+	first := make(chan int)
+	go func() {
+		status, _ := p.get(t, "http://users/")
+		first <- status
+	}()
+	<-slow.busy
+	start := time.Now()
+	if status, by := p.get(t, "http://users/"); status != 503 || by != "overloaded" {
+		t.Errorf("a second request: got %d by %s, want 503 by overloaded", status, by)
+	}
+	if took := time.Since(start); took < 10*time.Millisecond {
+		t.Errorf("the second request was refused after %v, want it to wait for 10ms", took)
+	}
+	close(slow.answer)
+	if status := <-first; status != 200 {
+		t.Errorf("the first request: got %d, want 200", status)
+	}
+	if gray.hits.Load()+base.hits.Load() != 0 {
+		t.Error("a request went to another version")
+	}
+}
+
+// slowOrigin answers when it is told to.
+type slowOrigin struct {
+	addr   string
+	busy   chan struct{} // gets one value a request
+	answer chan struct{} // closed: answer
+}
+
+func newSlowOrigin(t *testing.T) *slowOrigin {
+	t.Helper()
+	o := &slowOrigin{busy: make(chan struct{}, 10), answer: make(chan struct{})}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.addr = l.Addr().String()
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		o.busy <- struct{}{}
+		<-o.answer
+	})}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { server.Close() })
+	return o
+}
+
+func TestAKeyStaysAtItsEndpoint(t *testing.T) {
+	one, two, three := newOrigin(t, "one"), newOrigin(t, "two"), newOrigin(t, "three")
+	p := newPod(t, serviceOf("    balance: {type: hash, by: {header: X-User-Id}}\n",
+		[]string{one.addr, two.addr, three.addr}, nil))
+	served := map[string]bool{}
+	for user := range 30 {
+		var before string
+		for range 3 {
+			_, by := p.get(t, "http://users/", "X-User-Id", fmt.Sprint(user))
+			if before != "" && by != before {
+				t.Fatalf("user %d was served by %s and then by %s", user, before, by)
+			}
+			before = by
+		}
+		served[before] = true
+	}
+	if len(served) != 3 {
+		t.Errorf("30 users were served by %d endpoints, want all 3", len(served))
+	}
+	served = map[string]bool{}
+	for range 30 {
+		_, by := p.get(t, "http://users/")
+		served[by] = true
+	}
+	if len(served) != 3 {
+		t.Errorf("requests without a key were served by %d endpoints, want all 3", len(served))
+	}
+}
