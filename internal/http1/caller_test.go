@@ -181,7 +181,7 @@ func TestLimitsConnections(t *testing.T) {
 	if got := <-reasons; got != TooManyConns {
 		t.Errorf("Refused heard %q, want %q", got, TooManyConns)
 	}
-	_ = first.Close()
+	_, _ = first.Close(), c.Close()
 	until(t, "a place is free", func() bool { return s.Conns() < 2 })
 	c = dial(t, addr)
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
