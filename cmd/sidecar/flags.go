@@ -35,6 +35,7 @@ func flagTable() []flagRow {
 		{"log-level", "level", "info", "debug, info, warn or error"},
 		{"log-format", "format", "text", "text or json"},
 		{"access-log", "bool", "false", "log every request"},
+		{"log-inputs", "bool", "false", "add to the access log what the rules read of a request, for sidecar diff"},
 		{"ledger-ttl", "duration", "5m", "how long the tag of a trace is remembered"},
 		{"ledger-size", "number", "100000", "how many traces are remembered"},
 		{"max-head", "bytes", "64KiB", "largest head of a request or reply; larger requests are answered 431"},

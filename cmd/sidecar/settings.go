@@ -45,6 +45,7 @@ type settings struct {
 	LogLevel  slog.Level
 	LogFormat string // "text" or "json"
 	AccessLog bool
+	LogInputs bool
 
 	Warnings []string // for the log, once there is one
 }
@@ -95,6 +96,7 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		MaxConnections: src.number("max-connections", 1, maxConnections),
 		LogFormat:      src.oneOf("log-format", "text", "json"),
 		AccessLog:      src.bool("access-log"),
+		LogInputs:      src.bool("log-inputs"),
 	}
 	if s.Policy == "" {
 		src.faults = append(src.faults, "policy: required, want the path of the policy file")

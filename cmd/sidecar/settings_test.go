@@ -47,7 +47,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		"app": "localhost:5", "service": "users", "tag": "pr-142", "edge": "true",
 		"trace-headers": "b3, X-Request-Id", "trace-make": "b3", "trace-sampled": "false",
 		"state": "/var/lib/graylane", "grace": "0s", "drain": "1m30s", "zone": "eu-1/a",
-		"log-level": "debug", "log-format": "json", "access-log": "true", "ledger-ttl": "1h", "ledger-size": "7",
+		"log-level": "debug", "log-format": "json", "access-log": "true", "log-inputs": "true", "ledger-ttl": "1h", "ledger-size": "7",
 		"max-head": "8KiB", "max-body": "1 GiB", "max-connections": "9", "head-timeout": "3s",
 	}
 	want := &settings{
@@ -57,7 +57,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		TraceHeaders: []string{"b3", "X-Request-Id"}, TraceMake: []string{"b3"}, TraceSampled: false,
 		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,
 		MaxHead: 8 << 10, MaxBody: 1 << 30, MaxConnections: 9, HeadTimeout: 3 * time.Second,
-		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true,
+		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true, LogInputs: true,
 	}
 	for _, f := range flagTable() {
 		if _, ok := values[f.name]; !ok && f.name != configFlag {

@@ -69,7 +69,7 @@ func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, e
 		inbound:  new(side),
 		outbound: new(side),
 	}
-	if s.AccessLog {
+	if s.AccessLog || s.LogInputs {
 		sc.metrics.AccessLog(log)
 	}
 	carrier, err := propagate.New(propagate.Config{
@@ -134,12 +134,12 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	sc.inbound.server = http1.NewServer(towards,
 		&inbound.Inbound{
 			Store: sc.store, App: app, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-			Service: s.Service, Edge: s.Edge,
+			Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
 		})
 	sc.outbound.server = http1.NewServer(from,
 		&outbound.Outbound{
 			Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-			Tag: s.Tag,
+			Tag: s.Tag, LogInputs: s.LogInputs,
 		})
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",

@@ -13,6 +13,7 @@ import (
 type Record struct {
 	Direction Direction
 	Service   string // empty: no service claims the host
+	Version   string // tag of the version that it was sent to; empty: of none
 	Tag       string // Other where the policy names no such tag; empty: not marked
 	Source    string // where the tag came from; empty: not marked
 	Reason    string // of the decision
@@ -20,6 +21,8 @@ type Record struct {
 	Endpoint  string // where it was sent; empty: nowhere, or where it was going
 	Status    int    // that the caller got; 0: none
 	Took      time.Duration
+
+	Inputs any // what the rules read, for the access log; nil: not wanted
 
 	Peer                      netip.AddrPort
 	Trace, Method, Host, Path []byte
@@ -45,9 +48,10 @@ func (m *Metrics) Record(r *Record) {
 func (m *Metrics) AccessLog(log *slog.Logger) { m.accessLog = log }
 
 func (r *Record) attrs() []slog.Attr {
-	return []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("direction", r.Direction.String()),
 		slog.String("service", r.Service),
+		slog.String("version", r.Version),
 		slog.String("tag", r.Tag),
 		slog.String("source", r.Source),
 		slog.String("reason", r.Reason),
@@ -60,4 +64,8 @@ func (r *Record) attrs() []slog.Attr {
 		slog.Duration("duration", r.Took),
 		slog.String("endpoint", r.Endpoint),
 	}
+	if r.Inputs != nil {
+		attrs = append(attrs, slog.Any("inputs", r.Inputs))
+	}
+	return attrs
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Inbound is the [http1.Handler] of requests to the app. All fields are required
-// but Service, Edge, Now and Rand.
+// but Service, Tag, Edge, LogInputs, Now and Rand.
 type Inbound struct {
 	Store   *policy.Store
 	App     *http1.Origin
@@ -25,10 +25,12 @@ type Inbound struct {
 	Ledger  *propagate.Ledger
 	Metrics *metrics.Metrics
 
-	Service string           // which service the pod is
-	Edge    bool             // believe no caller's tag, whatever the policy says of the service
-	Now     func() time.Time // nil: time.Now
-	Rand    func() uint64    // for shares without a key; nil: math/rand/v2
+	Service   string           // which service the pod is
+	Tag       string           // which version of it; for the access log
+	Edge      bool             // believe no caller's tag, whatever the policy says of the service
+	LogInputs bool             // record what the rules read
+	Now       func() time.Time // nil: time.Now
+	Rand      func() uint64    // for shares without a key; nil: math/rand/v2
 
 	calls sync.Pool // of *call
 }
@@ -55,7 +57,7 @@ func (i *Inbound) Serve(x *http1.Exchange) {
 	c.x, c.policy, c.start = x, i.Store.Load(), i.now()
 	c.mark = propagate.Mark{}
 	c.record = metrics.Record{
-		Direction: metrics.Inbound, Service: i.Service, Peer: x.Peer,
+		Direction: metrics.Inbound, Service: i.Service, Version: i.Tag, Peer: x.Peer,
 		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
 	}
 

@@ -198,6 +198,22 @@ func TestAppGetsTraceIDsThatTheCallerDidNotSend(t *testing.T) {
 	}
 }
 
+func TestUndecidedRequestGoesOnWithoutATag(t *testing.T) {
+	p := newPod(t, "decide: first-match\n"+trusting)
+	p.call(t, "X_Gray", "gray", "Traceparent", parent)
+	for _, name := range []string{"X-Gray", "X_Gray", "Baggage", "Tracestate"} {
+		if got := p.seen.Get(name); got != "" {
+			t.Errorf("%s at the app: got %q, want none", name, got)
+		}
+	}
+	if got := p.Ledger.Len(); got != 0 {
+		t.Errorf("got %d remembered traces, want 0", got)
+	}
+	if p.call(t, "X-User-Id", "7"); p.seen.Get("X-Gray") != "gray" {
+		t.Errorf("a rule took the request: X-Gray at the app is %q, want gray", p.seen.Get("X-Gray"))
+	}
+}
+
 func TestWithoutPolicyCallersAreToldWhy(t *testing.T) {
 	if status, reason := newPod(t, "").call(t); status != 503 || reason != "no_policy" {
 		t.Errorf("got %d %q, want 503 no_policy", status, reason)

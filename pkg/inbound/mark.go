@@ -41,11 +41,17 @@ func (i *Inbound) decide(c *call) (string, propagate.Source) {
 		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
 		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: i.Rand,
 	}
-	tag, rule := c.policy.Tag(&c.rules)
-	if rule == nil {
-		return tag, propagate.SourceBase
+	if i.LogInputs {
+		c.record.Inputs = c.policy.Inputs(&c.rules)
 	}
-	return tag, propagate.SourceRule
+	tag, rule := c.policy.Tag(&c.rules)
+	switch {
+	case rule != nil:
+		return tag, propagate.SourceRule
+	case c.policy.FirstMatch:
+		return tag, propagate.SourceUndecided
+	}
+	return tag, propagate.SourceBase
 }
 
 // believes reports whether the caller may hand over a tag. Its address decides,
@@ -60,14 +66,18 @@ func (i *Inbound) believes(c *call) bool {
 
 // remember ties the calls that the app makes under these trace ids to the tag.
 func (i *Inbound) remember(c *call) {
-	if c.policy.Enabled {
+	if c.policy.Enabled && c.mark.Decided() {
 		i.Ledger.Put(c.start, &c.ids, c.mark.Tag)
 	}
 }
 
 // writeMark tells the app, and notes for the count what it was told.
 func (i *Inbound) writeMark(c *call) {
-	i.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	if c.mark.Decided() {
+		i.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	} else {
+		i.Carrier.Strip(&c.x.Req, &c.wire)
+	}
 	c.record.Tag = metrics.Other
 	if c.policy.Names(c.mark.Tag) {
 		c.record.Tag = c.mark.Tag

@@ -18,6 +18,10 @@ func (o *Outbound) readMark(c *call) {
 		tag, source = o.decide(c)
 	}
 	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
+	if !known && c.mark.Decided() {
+		// The app's further calls under the same trace id are of this chain.
+		o.Ledger.Put(c.start, &c.ids, tag)
+	}
 }
 
 // knownTag asks, in this order: what the app forwarded, the inbound request that
@@ -35,16 +39,20 @@ func (o *Outbound) knownTag(c *call) (tag string, source propagate.Source, ok bo
 	return o.Tag, propagate.SourcePod, o.Tag != "" && o.Tag != policy.Base
 }
 
-// decide starts a new chain, since nothing says whose the request is. It is
-// remembered: the app's further calls under the same trace id are of that chain.
+// decide asks the rules: nothing says whose the request is, so a chain starts here.
 func (o *Outbound) decide(c *call) (string, propagate.Source) {
 	o.ask(c)
-	tag, rule := c.policy.Tag(&c.rules)
-	o.Ledger.Put(c.start, &c.ids, tag)
-	if rule == nil {
-		return tag, propagate.SourceBase
+	if o.LogInputs {
+		c.record.Inputs = c.policy.Inputs(&c.rules)
 	}
-	return tag, propagate.SourceRule
+	tag, rule := c.policy.Tag(&c.rules)
+	switch {
+	case rule != nil:
+		return tag, propagate.SourceRule
+	case c.policy.FirstMatch:
+		return tag, propagate.SourceUndecided
+	}
+	return tag, propagate.SourceBase
 }
 
 // ask puts together what the policy may ask of the request.
@@ -57,7 +65,11 @@ func (o *Outbound) ask(c *call) {
 
 // writeMark tells the callee, and notes for the count what it was told.
 func (o *Outbound) writeMark(c *call) {
-	o.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	if c.mark.Decided() {
+		o.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+	} else {
+		o.Carrier.Strip(&c.x.Req, &c.wire)
+	}
 	c.record.Service = c.service.Name
 	c.record.Tag = metrics.Other
 	if c.policy.Names(c.mark.Tag) {

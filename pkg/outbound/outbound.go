@@ -18,7 +18,7 @@ import (
 )
 
 // Outbound is the [http1.Handler] of the app's calls. All fields are required
-// but Tag, Now and Rand.
+// but Tag, LogInputs, Now and Rand.
 type Outbound struct {
 	Store   *policy.Store
 	Table   *upstream.Table
@@ -26,9 +26,10 @@ type Outbound struct {
 	Ledger  *propagate.Ledger
 	Metrics *metrics.Metrics
 
-	Tag  string           // the pod's own tag; empty is base
-	Now  func() time.Time // nil: time.Now
-	Rand func() uint64    // for shares without a key; nil: math/rand/v2
+	Tag       string           // the pod's own tag; empty is base
+	LogInputs bool             // record what the rules read
+	Now       func() time.Time // nil: time.Now
+	Rand      func() uint64    // for shares without a key; nil: math/rand/v2
 
 	calls sync.Pool // of *call
 }

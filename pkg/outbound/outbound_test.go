@@ -295,6 +295,20 @@ func TestOffMeansBaseForEveryone(t *testing.T) {
 	}
 }
 
+func TestFirstCallThatARuleTakesDecidesForTheTrace(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	p := newPod(t, "decide: first-match\n"+shop(base, gray))
+	if _, by := p.get(t, "http://users/", "Traceparent", parent); by != "base" || base.got("X-Gray") != "" {
+		t.Errorf("an undecided call went to %s with the tag %q, want base and none", by, base.got("X-Gray"))
+	}
+	if _, by := p.get(t, "http://users/", "Traceparent", parent, "X-User-Id", "7"); by != "gray" {
+		t.Errorf("the call that a rule takes went to %s, want gray", by)
+	}
+	if _, by := p.get(t, "http://users/", "Traceparent", parent); by != "gray" {
+		t.Errorf("the next call of the trace went to %s, want gray", by)
+	}
+}
+
 func TestWithoutPolicyTheAppIsToldWhy(t *testing.T) {
 	if status, by := newPod(t, "").get(t, "http://users/"); status != 503 || by != "no_policy" {
 		t.Errorf("got %d by %q, want 503 by no_policy", status, by)

@@ -45,6 +45,7 @@ func (o *Outbound) try(c *call, v *policy.Version) error {
 	if !ok {
 		return errUnbound
 	}
+	c.record.Version = v.Tag
 	err := errNone
 	pick := group.Pick(o.key(c))
 	for ep := pick.Next(o.now()); ep != nil; ep = pick.Next(o.now()) {

@@ -60,11 +60,15 @@ type Mark struct {
 	Trace []byte
 }
 
+// Decided reports whether the tag holds for the rest of the chain: then it is written and remembered.
+func (m Mark) Decided() bool { return m.Source != SourceUndecided }
+
 // Source says which rung of the ladder gave a request its tag.
 type Source uint8
 
-// The rungs, in the order in which they are asked. SourceOff stands for a request that was marked
-// base since the policy is switched off.
+// The rungs, in the order in which they are asked. SourceUndecided stands for a request that no rule
+// has taken yet and a later call of its chain may decide (decide: first-match in the policy);
+// SourceOff for one that was marked base since the policy is switched off.
 const (
 	SourceHeader Source = iota
 	SourceBaggage
@@ -73,6 +77,7 @@ const (
 	SourcePod
 	SourceRule
 	SourceBase
+	SourceUndecided
 	SourceOff
 )
 
@@ -84,6 +89,7 @@ var sourceNames = [...]string{
 	SourcePod:        "pod",
 	SourceRule:       "rule",
 	SourceBase:       "base",
+	SourceUndecided:  "undecided",
 	SourceOff:        "off",
 }
 

@@ -121,7 +121,7 @@ func TestReadKnowsOtherNamesAndValues(t *testing.T) {
 }
 
 func TestSourcesHaveNames(t *testing.T) {
-	want := "header baggage tracestate ledger pod rule base off"
+	want := "header baggage tracestate ledger pod rule base undecided off"
 	var got []string
 	for _, s := range Sources() {
 		got = append(got, s.String())
