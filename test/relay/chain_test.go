@@ -56,7 +56,16 @@ func (c *chain) ask(t testing.TB, request, reply string) (heard, got string) {
 	return unmarked(<-messages), got
 }
 
-// answers makes the origin answer every message with reply, and keep its connections.
+// always answers every message with reply.
+func always(reply string) func(p *peer) {
+	return func(p *peer) {
+		for p.message() != "" {
+			p.say(reply)
+		}
+	}
+}
+
+// answers is always for tests that want to know what the origin heard, of 100 messages at most.
 func (c *chain) answers(t testing.TB, reply string) <-chan string {
 	t.Helper()
 	messages := make(chan string, 100)

@@ -64,3 +64,7 @@ func statusOf(reply string) string {
 	_, rest, _ := strings.Cut(reply, " ")
 	return rest[:min(3, len(rest))]
 }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+func hexadecimal(n int64) string { return strconv.FormatInt(n, 16) }

@@ -181,7 +181,7 @@ func TestTheEndOfATunnelReachesTheOtherSide(t *testing.T) {
 	p.say(request)
 	p.hears(established + "x")
 	harness.Must(t, p.Close())
-	if took := waitClosed(t, gone); took > soon {
+	if took := await(t, gone); took > soon {
 		t.Errorf("the origin noticed after %v", took)
 	}
 }

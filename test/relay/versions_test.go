@@ -34,7 +34,7 @@ func TestOldCallers(t *testing.T) {
 // A14: as `ab -n 100 -k` does it.
 func TestOldCallersKeepTheirConnection(t *testing.T) {
 	c := newChain(t, "")
-	c.answers(t, ok)
+	c.origin.plays(t, always(ok))
 	p := c.dial(t)
 	for i := range 100 {
 		p.say("GET / HTTP/1.0⏎Connection: Keep-Alive⏎Host: shop⏎User-Agent: ApacheBench/2.3⏎Accept: */*⏎⏎")

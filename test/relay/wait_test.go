@@ -1,14 +1,16 @@
 package relay
 
 import (
+	"errors"
+	"os"
 	"testing"
 	"time"
 
 	"graylane/test/harness"
 )
 
-// waitClosed waits for something that is to happen once, and gives the time that took.
-func waitClosed(t testing.TB, done <-chan struct{}) time.Duration {
+// await waits for something that is to happen, and gives the time that took.
+func await(t testing.TB, done <-chan struct{}) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	select {
@@ -18,3 +20,6 @@ func waitClosed(t testing.TB, done <-chan struct{}) time.Duration {
 	}
 	return time.Since(begin)
 }
+
+// isTimeout says that a connection neither gave anything nor ended.
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
