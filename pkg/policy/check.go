@@ -3,6 +3,7 @@ package policy
 import (
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -178,6 +179,9 @@ func (w *checker) versions(s *Service, at place) {
 	for i, v := range s.Versions {
 		if v.Tag == Base {
 			continue
+		}
+		if !v.Source.IsZero() && reflect.DeepEqual(v.Source, s.base.Source) {
+			w.add(at.key("versions").item(i), "it is found where base is found: it gets requests of both")
 		}
 		for j, t := range v.Endpoints {
 			if slices.ContainsFunc(s.base.Endpoints, func(b Target) bool { return b.Address == t.Address }) {

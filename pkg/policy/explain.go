@@ -166,7 +166,16 @@ func (v *Version) lacks(tag string) string {
 	return "version " + tag + " refused"
 }
 
+// addresses shows where v is.
 func (v *Version) addresses() string {
+	switch {
+	case v.Source.DNS != "":
+		return "what " + v.Source.DNS + " resolves to"
+	case v.Source.SRV != "":
+		return "what the SRV records of " + v.Source.SRV + " say"
+	case v.Source.File != "":
+		return "what is in " + v.Source.File
+	}
 	texts := make([]string, len(v.Endpoints))
 	for i, t := range v.Endpoints {
 		texts[i] = t.Address

@@ -23,7 +23,7 @@ type Version struct {
 	Tag       string
 	Endpoints []Target
 	Source    Source  // of the endpoints, where they are not listed
-	Backend   Backend // nil: all Endpoints are usable
+	Backend   Backend // nil: all Endpoints are usable, and those of Source are there
 }
 
 // Target is an endpoint as the policy writes it.
@@ -99,8 +99,11 @@ func (v *Version) lack() Reason {
 }
 
 func (v *Version) counts() (total, usable int) {
-	if v.Backend == nil {
-		return len(v.Endpoints), len(v.Endpoints)
+	switch {
+	case v.Backend != nil:
+		return v.Backend.Counts()
+	case !v.Source.IsZero():
+		return 1, 1 // offline nobody knows: explain and diff say what happens where it is found
 	}
-	return v.Backend.Counts()
+	return len(v.Endpoints), len(v.Endpoints)
 }
