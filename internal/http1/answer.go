@@ -19,7 +19,7 @@ func (x *Exchange) Reply(status int, reason, text string) {
 	}
 	x.guard.within(lingering)
 	x.status, x.replied = status, true
-	x.keep = x.Req.keepAlive && x.body.done && !x.caller.last && !x.server.closing() && !x.Req.odd
+	x.keep = x.Req.keepAlive && x.bodyConsumed() && !x.caller.last && !x.server.closing() && !x.Req.odd
 	out := x.server.bufs.get(small)
 	b := x.appendStatus(out[:0], status)
 	b = appendLine(b, "Date", "")

@@ -98,6 +98,9 @@ func (x *Exchange) pin() {
 	}
 }
 
+// bodyConsumed says that what comes next from the caller is another request. No upload may be running.
+func (x *Exchange) bodyConsumed() bool { return x.body.done && x.pending == 0 }
+
 // finish ends the exchange towards the caller; false: the connection has to end.
 func (x *Exchange) finish() bool {
 	if !x.replied && !x.broken {
@@ -108,7 +111,7 @@ func (x *Exchange) finish() bool {
 		x.wire.abort()
 	case x.broken:
 	case !x.keep:
-		x.caller.linger = !x.body.done || len(x.wire.unread()) > 0 || x.wire.fillNow() == nil
+		x.caller.linger = !x.bodyConsumed() || len(x.wire.unread()) > 0 || x.wire.fillNow() == nil
 	default:
 		return true
 	}

@@ -268,6 +268,44 @@ func TestAReplyCutShortIsNoReply(t *testing.T) {
 	})
 }
 
+// The end of a body that an origin did not take any more is not the next request. With one of these
+// sizes the last piece of the body is what the buffers between us have no room for.
+func TestNeverTakesTheRestOfABodyForARequest(t *testing.T) {
+	o := NewOrigin(listen(t, func(c *peer) {
+		c.head()
+		c.bytes(small) // and no more: the rest fills the buffers between us
+		<-time.After(soon)
+		_ = c.Conn.(*net.TCPConn).SetLinger(0)
+	}), OriginConfig{Dial: func(_ context.Context, addr string) (net.Conn, error) {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetWriteBuffer(4096)
+		}
+		return c, err
+	}})
+	_, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
+		if string(x.Req.Path()) == "/smuggled" {
+			t.Error("a part of a body was taken for a request")
+		}
+		sendTo(o).Serve(x)
+	}))
+	for size := 20000; size < 600000; size += 20000 {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			c := dial(t, addr)
+			c.say(fmt.Sprintf("POST / HTTP/1.1⏎Host: h⏎Content-Length: %d⏎⏎", size) +
+				crlf(strings.Repeat("GET /smuggled HTTP/1.1⏎Host: h⏎⏎", size/30))[:size])
+			if got := c.message(); !strings.HasPrefix(got, "HTTP/1.1 502 ") {
+				t.Errorf("got %q, want 502", got)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(soon))
+			if got, _ := c.rest(); got != "" {
+				t.Errorf("more came back: %q", got)
+			}
+		})
+	}
+}
+
 func TestKeepsConnectionsAndDropsOldOnes(t *testing.T) {
 	var conns atomic.Int64
 	play := func(keepAlive string) func(c *peer) {

@@ -124,10 +124,8 @@ func (x *Exchange) relay(n int) error {
 func (x *Exchange) decideKeep() {
 	p := &x.reply
 	x.unchunk = p.framing == byChunks && x.Req.minor == 0
-	// A caller that was not told to continue may send the body or not: nobody can know what follows.
-	refused := x.Req.expect && !x.continued && !x.uploadDone()
-	x.keep = x.Req.keepAlive && p.framing != byClose && !x.unchunk && !refused &&
-		!x.Req.odd && !x.caller.last && !x.server.closing()
+	x.keep = x.Req.keepAlive && p.framing != byClose && !x.unchunk && !x.Req.odd &&
+		!x.caller.last && !x.server.closing() && x.wholeRequest()
 	if !x.unchunk {
 		return
 	}
@@ -136,6 +134,15 @@ func (x *Exchange) decideKeep() {
 			p.head.fields[i].flags |= hop
 		}
 	}
+}
+
+// wholeRequest says that the body has been sent on, or will be although a reply has begun.
+func (x *Exchange) wholeRequest() bool {
+	if x.uploadDone() {
+		return x.bodyConsumed()
+	}
+	// A caller that was not told to continue may send the body or not: nobody can know what follows.
+	return x.reply.keepAlive && (!x.Req.expect || x.continued)
 }
 
 // writeReply writes the head of the reply and the body bytes that came with it.
@@ -242,7 +249,7 @@ func (x *Exchange) settle(reusable bool) {
 		x.stopUpload()
 	}
 	x.guard.origin.Store(nil)
-	reusable = reusable && x.body.done && x.pending == 0 && !x.Req.odd && len(t.wire.unread()) == 0
+	reusable = reusable && x.wholeRequest() && !x.Req.odd && len(t.wire.unread()) == 0
 	if x.guard.within(0) && reusable {
 		keep := t.origin.cfg.Keep
 		if x.reply.patience > 0 {
@@ -252,5 +259,5 @@ func (x *Exchange) settle(reusable bool) {
 	} else {
 		t.wire.close()
 	}
-	x.keep = x.keep && x.body.done && x.pending == 0
+	x.keep = x.keep && x.wholeRequest()
 }

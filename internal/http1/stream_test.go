@@ -70,6 +70,26 @@ func TestAWholeEarlyReplyDoesNotEndTheUpload(t *testing.T) {
 	}
 }
 
+// An origin that refuses an upload and hangs up resets its connection; its reply gets through all
+// the same, and the caller can read it.
+func TestAnEarlyRefusalReachesACallerThatIsStillUploading(t *testing.T) {
+	const refusal = "HTTP/1.1 413 Content Too Large⏎Content-Length: 2⏎Connection: close⏎⏎no"
+	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
+		c.head()
+		c.say(refusal)
+	})
+	for range 20 {
+		c := dial(t, addr)
+		go func() {
+			c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 10000000⏎⏎")
+			_, _ = io.CopyN(c.Conn, zeros{}, 10000000)
+		}()
+		if got := c.message(); got != refusal {
+			t.Errorf("got %q, want %q", got, refusal)
+		}
+	}
+}
+
 func TestPassesEventsAtOnce(t *testing.T) {
 	for _, framing := range []string{"Transfer-Encoding: chunked⏎⏎", "⏎"} {
 		addr := between(t, Config{}, OriginConfig{}, func(c *peer) {

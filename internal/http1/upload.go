@@ -29,7 +29,7 @@ func (x *Exchange) uploadNow() error {
 			break
 		}
 	}
-	if x.body.done && x.pending == 0 {
+	if x.bodyConsumed() {
 		if !x.guard.within(x.to.origin.cfg.Header) {
 			return errCut
 		}
