@@ -72,17 +72,3 @@ func (d *draft) each(use func(value []byte)) {
 		lines(data, use)
 	}
 }
-
-// badLine returns the number of the first line of a file of values that is too
-// long or not text, 0 for none.
-func badLine(data []byte) int {
-	number, bad := 0, 0
-	for line := range bytes.Lines(data) {
-		number++
-		line = bytes.TrimSpace(line)
-		if bad == 0 && (len(line) > maxValue || bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' })) {
-			bad = number
-		}
-	}
-	return bad
-}

@@ -132,3 +132,30 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// badLine returns the number of the first line of a file of values that is too
+// long or not text, 0 for none.
+func badLine(data []byte) int {
+	number, bad := 0, 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimSpace(line)
+		if bad == 0 && (len(line) > maxValue || bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' })) {
+			bad = number
+		}
+	}
+	return bad
+}
+
+// lines calls use with every value of a file of values.
+func lines(data []byte, use func(value []byte)) {
+	for len(data) > 0 {
+		var line []byte
+		line, data, _ = bytes.Cut(data, newline)
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			use(line)
+		}
+	}
+}
+
+var newline = []byte("\n")

@@ -50,37 +50,50 @@ func (r *Records) Err() error { return r.err }
 // Skipped returns how many lines were lines of a log without inputs.
 func (r *Records) Skipped() int { return r.skipped }
 
-// record is a line of the access log, or a sample by itself.
-type record struct {
-	Sample
-	Inputs *Sample   `json:"inputs"`
-	Msg    *string   `json:"msg"`
-	Source string    `json:"source"`
+// logged is a line of the access log.
+type logged struct {
 	Time   time.Time `json:"time"`
+	Msg    *string   `json:"msg"`
+	Inputs *Sample   `json:"inputs"`
+	Tag    string    `json:"tag"`
+	Source string    `json:"source"`
 }
 
+// sample returns the request of a line, nil where it has none.
 func (r *Records) sample(line []byte) *Sample {
 	if len(line) == 0 {
 		return nil
 	}
-	var rec record
-	if err := json.Unmarshal(line, &rec); err != nil {
-		r.err = fmt.Errorf("line %d: %w", r.line, err)
+	var l logged
+	if r.decode(line, &l); r.err != nil {
 		return nil
 	}
 	switch {
-	case rec.Inputs != nil:
-		if rec.Inputs.Time.IsZero() {
-			rec.Inputs.Time = rec.Time
+	case l.Inputs != nil:
+		if l.Inputs.Time.IsZero() {
+			l.Inputs.Time = l.Time
 		}
-		if rec.Source != "rule" && rec.Source != "base" && rec.Source != "off" {
-			rec.Inputs.Tag = rec.Tag
+		if !decidedHere(l.Source) {
+			l.Inputs.Tag = l.Tag
 		}
-		return rec.Inputs
-	case rec.Msg != nil:
+		return l.Inputs
+	case l.Msg != nil:
 		r.skipped++
 		return nil
 	}
-	rec.Sample.Time = rec.Time
-	return &rec.Sample
+	s := new(Sample)
+	r.decode(line, s)
+	return s
+}
+
+func (r *Records) decode(line []byte, into any) {
+	if err := json.Unmarshal(line, into); err != nil {
+		r.err = fmt.Errorf("line %d: %w", r.line, err)
+	}
+}
+
+// decidedHere tells whether the rules were asked for a request whose tag has
+// that source in the log.
+func decidedHere(source string) bool {
+	return source == "rule" || source == "base" || source == "off"
 }
