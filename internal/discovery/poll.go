@@ -1,0 +1,57 @@
+package discovery
+
+import (
+	"context"
+	"time"
+
+	"graylane/internal/upstream"
+)
+
+const (
+	// leastTTL keeps records that must not be kept from being asked for without a
+	// pause.
+	leastTTL = time.Second
+	// mostTTL is how long a change may go unseen whatever the records say.
+	mostTTL = 5 * time.Minute
+	// mostEmpty is the same where there is nothing: what appears should be used soon.
+	mostEmpty = 5 * time.Second
+	// The pause after a failure, which doubles up to mostRetry.
+	leastRetry = time.Second
+	mostRetry  = 10 * time.Second
+)
+
+// question asks once. The answer is good for that time.
+type question func(ctx context.Context) (targets []upstream.Target, ttl time.Duration, err error)
+
+// poll asks again whenever the answer is good no longer, until ctx ends.
+func poll(ctx context.Context, ask question, to Sink) {
+	retry := leastRetry
+	for {
+		targets, ttl, err := ask(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := retry
+		if err != nil {
+			to.Stale(err)
+			retry = min(2*retry, mostRetry)
+		} else {
+			to.Set(targets)
+			wait, retry = bounded(ttl, len(targets)), leastRetry
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func bounded(ttl time.Duration, found int) time.Duration {
+	if found == 0 {
+		ttl = min(ttl, mostEmpty)
+	}
+	return min(max(ttl, leastTTL), mostTTL)
+}

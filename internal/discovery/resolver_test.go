@@ -1,0 +1,293 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+func ask1(t *testing.T, s Source) (addresses []string, ttl time.Duration, err error) {
+	t.Helper()
+	var ask question
+	switch s := s.(type) {
+	case *DNS:
+		ask = s.ask
+	case *SRV:
+		ask = s.ask
+	}
+	targets, ttl, err := ask(t.Context())
+	for _, target := range targets {
+		text := target.Address
+		if target.Weight != 1 {
+			text += fmt.Sprintf(" weight %d", target.Weight)
+		}
+		addresses = append(addresses, text)
+	}
+	return addresses, ttl, err
+}
+
+func TestDNSFindsAllAddresses(t *testing.T) {
+	server := newNameServer(t)
+	server.host("users.shop.", 7, "10.0.0.2", "10.0.0.1", "fd00::1")
+	server.host("four.shop.", 9, "10.0.0.3")
+	server.host("half.shop.", 9, "10.0.0.4")
+	server.fail(dnsmessage.RCodeServerFailure, "half.shop. AAAA", "broken.shop. A", "broken.shop. AAAA")
+	server.fail(dnsmessage.RCodeNameError, "gone.shop. A", "gone.shop. AAAA")
+	server.fail(dnsmessage.RCodeServerFailure, "nothing.shop. AAAA")
+	for _, c := range []struct {
+		name string
+		dns  DNS
+		want []string
+		ttl  time.Duration
+		err  string
+	}{
+		{"both kinds", DNS{Host: "users.shop", Port: "80"}, []string{"10.0.0.1:80", "10.0.0.2:80", "[fd00::1]:80"}, 7 * time.Second, ""},
+		{"without a port", DNS{Host: "users.shop."}, []string{"10.0.0.1", "10.0.0.2", "[fd00::1]"}, 7 * time.Second, ""},
+		{"one kind: its TTL counts", DNS{Host: "four.shop", Port: "80"}, []string{"10.0.0.3:80"}, 9 * time.Second, ""},
+		{"one kind, the other cannot be had", DNS{Host: "half.shop", Port: "80"}, []string{"10.0.0.4:80"}, 9 * time.Second, ""},
+		{"no such name", DNS{Host: "gone.shop", Port: "80"}, nil, time.Minute, ""},
+		{"no such name, needed", DNS{Host: "gone.shop", Port: "80", Needed: true}, nil, 0, "looking up gone.shop: the answer has no address"},
+		{"no address", DNS{Host: "empty.shop", Port: "80"}, nil, time.Minute, ""},
+		{"a failure", DNS{Host: "broken.shop", Port: "80"}, nil, 0, "it answered ServerFailure"},
+		{"nothing of one kind, a failure of the other", DNS{Host: "nothing.shop", Port: "80"}, nil, 0, "it answered ServerFailure"},
+		{"an IPv4 address", DNS{Host: "10.0.0.9", Port: "80"}, []string{"10.0.0.9:80"}, mostTTL, ""},
+		{"an IPv6 address", DNS{Host: "fd00::9", Port: "80"}, []string{"[fd00::9]:80"}, mostTTL, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.dns.Resolver = server.resolver()
+			got, ttl, err := ask1(t, &c.dns)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("got error %v, want %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(got, c.want); diff != "" || ttl != c.ttl {
+				t.Errorf("got TTL %v, want %v; addresses (-got +want):\n%s", ttl, c.ttl, diff)
+			}
+		})
+	}
+}
+
+func TestTheLeastTTLOfTheWayCounts(t *testing.T) {
+	server := newNameServer(t)
+	alias := dnsmessage.Resource{Header: header("www.shop.", 3), Body: &dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName("users.shop.")}}
+	target := dnsmessage.Resource{Header: header("users.shop.", 60), Body: &dnsmessage.AResource{A: [4]byte{10, 0, 0, 1}}}
+	server.records["www.shop. A"] = []dnsmessage.Resource{alias, target}
+	server.records["www.shop. AAAA"] = []dnsmessage.Resource{alias}
+	got, ttl, err := ask1(t, &DNS{Host: "www.shop", Resolver: server.resolver()})
+	if err != nil || ttl != 3*time.Second || !cmp.Equal(got, []string{"10.0.0.1"}) {
+		t.Errorf("got %v for %v (%v), want 10.0.0.1 for 3s", got, ttl, err)
+	}
+}
+
+func TestSRVFindsPortsAndWeightsOfTheFirstPriority(t *testing.T) {
+	server := newNameServer(t)
+	const name = "_http._tcp.users.shop."
+	server.host("b.shop.", 30, "10.0.0.2", "fd00::2")
+	server.host("a.shop.", 4, "10.0.0.1")
+	server.host("c.shop.", 30, "10.0.0.3")
+	server.service(name, 20, 1, 60, 8082, "b.shop.")
+	server.service(name, 20, 1, 0, 8081, "a.shop.")
+	server.service(name, 20, 2, 10, 8083, "c.shop.")
+	server.service(name, 20, 1, 10, 8084, "gone.shop.")
+	got, ttl, err := ask1(t, &SRV{Name: "_http._tcp.users.shop", Resolver: server.resolver()})
+	want := []string{"10.0.0.1:8081", "10.0.0.2:8082 weight 60", "[fd00::2]:8082 weight 60"}
+	if diff := cmp.Diff(got, want); diff != "" || err != nil || ttl != 4*time.Second {
+		t.Errorf("got TTL %v (%v), want 4s; endpoints (-got +want):\n%s", ttl, err, diff)
+	}
+
+	server.fail(dnsmessage.RCodeServerFailure, "b.shop. A", "b.shop. AAAA")
+	if _, _, err := ask1(t, &SRV{Name: name, Resolver: server.resolver()}); err == nil {
+		t.Error("with one host that cannot be looked up there is no error")
+	}
+
+	server.service("_none._tcp.shop.", 20, 0, 0, 0, ".")
+	if got, _, err := ask1(t, &SRV{Name: "_none._tcp.shop", Resolver: server.resolver()}); err != nil || got != nil {
+		t.Errorf("a service that says it does not exist: got %v (%v), want none", got, err)
+	}
+	if _, _, err := ask1(t, &SRV{Name: "_none._tcp.shop", Resolver: server.resolver(), Needed: true}); err == nil {
+		t.Error("a needed service that says it does not exist is no error")
+	}
+}
+
+func TestAnAnswerThatUDPCannotHoldComesByTCP(t *testing.T) {
+	server := newNameServer(t)
+	server.large = true
+	var want []string
+	for i := range 300 {
+		want = append(want, fmt.Sprintf("10.0.%d.%d", i/256, i%256))
+	}
+	server.host("users.shop.", 7, want...)
+	got, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: server.resolver()})
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(got, want); diff != "" || err != nil {
+		t.Errorf("%v; addresses (-got +want):\n%s", err, diff)
+	}
+}
+
+func TestWhatIsNoReplyToTheQuestionIsPassedOver(t *testing.T) {
+	server := newNameServer(t)
+	server.forged = true
+	server.host("users.shop.", 7, "10.0.0.1")
+	got, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: server.resolver()})
+	if err != nil || !cmp.Equal(got, []string{"10.0.0.1"}) {
+		t.Errorf("got %v (%v), want 10.0.0.1", got, err)
+	}
+}
+
+func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
+	closed, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.LocalAddr().String()
+	closed.Close()
+	broken, good := newNameServer(t), newNameServer(t)
+	broken.fail(dnsmessage.RCodeRefused, "users.shop. A", "users.shop. AAAA")
+	good.host("users.shop.", 7, "10.0.0.1")
+	r := &Resolver{Servers: []string{nobody, broken.addr, good.addr}, File: "/nonexistent", Timeout: 10 * time.Second}
+	got, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: r})
+	if err != nil || !cmp.Equal(got, []string{"10.0.0.1"}) {
+		t.Errorf("got %v (%v), want 10.0.0.1", got, err)
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsAskedAgainAndThenGivenUp(t *testing.T) {
+	server := newNameServer(t)
+	server.ignore("users.shop.")
+	r := server.resolver()
+	r.Timeout = 20 * time.Millisecond
+	_, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: r})
+	if err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("got error %v, want a deadline", err)
+	}
+	if got := len(server.questions()); got != 4 {
+		t.Errorf("it was asked %d times, want twice for each kind of address", got)
+	}
+}
+
+func TestAQuestionEndsWithItsContext(t *testing.T) {
+	server := newNameServer(t)
+	server.ignore("users.shop.")
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		waitFor(t, "the question", func() bool { return len(server.questions()) > 0 })
+		stop()
+	}()
+	begin := time.Now()
+	if _, err := server.resolver().addresses(ctx, "users.shop."); err == nil {
+		t.Error("got no error, want that of the context")
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it took %v after the context had ended", took)
+	}
+}
+
+func TestShortNamesAreSearched(t *testing.T) {
+	server := newNameServer(t)
+	server.host("users.shop.svc.cluster.local.", 7, "10.0.0.1")
+	server.host("users.example.", 7, "10.0.0.2")
+	server.host("other.shop.svc.cluster.local.", 7, "10.0.0.3")
+	server.host("other.", 7, "10.0.0.4")
+	file := filepath.Join(t.TempDir(), "resolv.conf")
+	text := "# made by the kubelet\nsearch a.svc.cluster.local svc.cluster.local. example\nnameserver 10.96.0.10\noptions ndots:5 timeout:x\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := server.resolver()
+	r.File = file
+	for _, c := range []struct{ host, want string }{
+		{"users.shop", "10.0.0.1"},
+		{"users", "10.0.0.2"},
+		{"other", "10.0.0.4"},
+		{"users.example.", "10.0.0.2"},
+		{"nobody.", ""},
+	} {
+		got, _, err := ask1(t, &DNS{Host: c.host, Resolver: r})
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %v (%v), want %q", c.host, got, err, c.want)
+		}
+	}
+
+	// A name that cannot be looked up now is not taken for another one.
+	server.fail(dnsmessage.RCodeServerFailure, "other.svc.cluster.local. A", "other.svc.cluster.local. AAAA")
+	if got, _, err := ask1(t, &DNS{Host: "other", Resolver: r}); err == nil {
+		t.Errorf("got %v, want an error", got)
+	}
+}
+
+func TestResolvConf(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       resolvConf
+	}{
+		{"nothing", "", resolvConf{[]string{"127.0.0.1:53"}, nil, 1, 5 * time.Second, 2}},
+		{"all of it", "domain old.example\nsearch a.example. b.example\nnameserver 10.0.0.1\nnameserver fd00::1\noptions ndots:3 timeout:1 attempts:4 rotate\n",
+			resolvConf{[]string{"10.0.0.1:53", "[fd00::1]:53"}, []string{"a.example", "b.example"}, 3, time.Second, 4}},
+		{"beyond the limits", "nameserver 10.0.0.1\noptions ndots:99 timeout:0 attempts:99\n",
+			resolvConf{[]string{"10.0.0.1:53"}, nil, 15, time.Second, 5}},
+		{"nonsense", "nameserver\n; nameserver 10.0.0.2\noptions ndots: ndots:-1\nfoo bar\n", resolvConf{[]string{"127.0.0.1:53"}, nil, 1, 5 * time.Second, 2}},
+	} {
+		file := filepath.Join(t.TempDir(), "resolv.conf")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := (&Resolver{File: file}).conf()
+		if diff := cmp.Diff(*got, c.want, cmp.AllowUnexported(resolvConf{})); diff != "" {
+			t.Errorf("%s: differs (-got +want):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestDNSIsFollowedThroughChangesAndFailures(t *testing.T) {
+	server := newNameServer(t)
+	server.host("users.shop.", 1, "10.0.0.1")
+	to := &sink{}
+	start(t, &DNS{Host: "users.shop", Port: "80", Resolver: server.resolver()}, to)
+	waitFor(t, "the first address", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80"}) })
+	begin := time.Now()
+	server.host("users.shop.", 1, "10.0.0.2")
+	waitFor(t, "the changed address", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.2:80"}) })
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("a changed address was seen after %v, want TTL + 1 s at most", took)
+	}
+	server.fail(dnsmessage.RCodeServerFailure, "users.shop. A", "users.shop. AAAA")
+	waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
+	if diff := cmp.Diff(to.last(), []string{"10.0.0.2:80"}); diff != "" {
+		t.Errorf("after a failure the addresses differ (-got +want):\n%s", diff)
+	}
+}
+
+func TestSourcesThatFindTheSameHaveTheSameName(t *testing.T) {
+	for _, c := range []struct {
+		a, b Source
+		same bool
+	}{
+		{&DNS{Host: "a", Port: "1"}, &DNS{Host: "a", Port: "1"}, true},
+		{&DNS{Host: "a", Port: "1"}, &DNS{Host: "a", Port: "2"}, false},
+		{&DNS{Host: "a", Port: "1"}, &DNS{Host: "a", Port: "1", Needed: true}, false},
+		{&SRV{Name: "a"}, &DNS{Host: "a"}, false},
+		{&SRV{Name: "a"}, &SRV{Name: "a", Needed: true}, false},
+		{&File{Path: "a"}, &File{Path: "a"}, true},
+		{&File{Path: "a"}, &File{Path: "a", Labels: map[string]string{"x": ""}}, false},
+		{&File{Path: "a", Labels: map[string]string{"x": "1", "y": "2"}}, &File{Path: "a", Labels: map[string]string{"y": "2", "x": "1"}}, true},
+	} {
+		if same := c.a.String() == c.b.String(); same != c.same {
+			t.Errorf("%s and %s: got same %v, want %v", c.a, c.b, same, c.same)
+		}
+	}
+}

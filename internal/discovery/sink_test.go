@@ -1,0 +1,94 @@
+package discovery
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"graylane/internal/upstream"
+)
+
+// sink keeps what it was told.
+type sink struct {
+	mu   sync.Mutex
+	sets [][]upstream.Target
+	errs []error
+}
+
+func (s *sink) Set(targets []upstream.Target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sets = append(s.sets, targets)
+}
+
+func (s *sink) Stale(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+func (s *sink) counts() (sets, errs int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sets), len(s.errs)
+}
+
+// last returns the addresses of the last set.
+func (s *sink) last() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sets) == 0 {
+		return nil
+	}
+	return addressesOf(s.sets[len(s.sets)-1])
+}
+
+// lastError returns the text of the last failure.
+func (s *sink) lastError() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.errs) == 0 {
+		return ""
+	}
+	return s.errs[len(s.errs)-1].Error()
+}
+
+func addressesOf(targets []upstream.Target) []string {
+	list := make([]string, len(targets))
+	for i, t := range targets {
+		list[i] = t.Address
+	}
+	return list
+}
+
+func targetsOf(addresses ...string) []upstream.Target {
+	targets := make([]upstream.Target, len(addresses))
+	for i, address := range addresses {
+		targets[i] = upstream.Target{Address: address, Weight: 1}
+	}
+	return targets
+}
+
+// start runs a source until the test ends.
+func start(t *testing.T, s Source, to Sink) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx, to)
+	}()
+	t.Cleanup(func() { stop(); <-done })
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited 10 s in vain: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
