@@ -85,8 +85,10 @@ func TestTheLeastTTLOfTheWayCounts(t *testing.T) {
 	server := newNameServer(t)
 	alias := dnsmessage.Resource{Header: header("www.shop.", 3), Body: &dnsmessage.CNAMEResource{CNAME: dnsmessage.MustNewName("users.shop.")}}
 	target := dnsmessage.Resource{Header: header("users.shop.", 60), Body: &dnsmessage.AResource{A: [4]byte{10, 0, 0, 1}}}
-	server.records["www.shop. A"] = []dnsmessage.Resource{alias, target}
-	server.records["www.shop. AAAA"] = []dnsmessage.Resource{alias}
+	server.set(func() {
+		server.records["www.shop. A"] = []dnsmessage.Resource{alias, target}
+		server.records["www.shop. AAAA"] = []dnsmessage.Resource{alias}
+	})
 	got, ttl, err := ask1(t, &DNS{Host: "www.shop", Resolver: server.resolver()})
 	if err != nil || ttl != 3*time.Second || !cmp.Equal(got, []string{"10.0.0.1"}) {
 		t.Errorf("got %v for %v (%v), want 10.0.0.1 for 3s", got, ttl, err)
@@ -125,7 +127,7 @@ func TestSRVFindsPortsAndWeightsOfTheFirstPriority(t *testing.T) {
 
 func TestAnAnswerThatUDPCannotHoldComesByTCP(t *testing.T) {
 	server := newNameServer(t)
-	server.large = true
+	server.set(func() { server.large = true })
 	var want []string
 	for i := range 300 {
 		want = append(want, fmt.Sprintf("10.0.%d.%d", i/256, i%256))
@@ -141,7 +143,7 @@ func TestAnAnswerThatUDPCannotHoldComesByTCP(t *testing.T) {
 
 func TestWhatIsNoReplyToTheQuestionIsPassedOver(t *testing.T) {
 	server := newNameServer(t)
-	server.forged = true
+	server.set(func() { server.forged = true })
 	server.host("users.shop.", 7, "10.0.0.1")
 	got, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: server.resolver()})
 	if err != nil || !cmp.Equal(got, []string{"10.0.0.1"}) {
@@ -168,7 +170,7 @@ func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
 
 func TestAServerThatDoesNotAnswerIsAskedAgainAndThenGivenUp(t *testing.T) {
 	server := newNameServer(t)
-	server.ignore("users.shop.")
+	server.set(func() { server.silent["users.shop."] = true })
 	r := server.resolver()
 	r.Timeout = 20 * time.Millisecond
 	_, _, err := ask1(t, &DNS{Host: "users.shop", Resolver: r})
@@ -182,7 +184,7 @@ func TestAServerThatDoesNotAnswerIsAskedAgainAndThenGivenUp(t *testing.T) {
 
 func TestAQuestionEndsWithItsContext(t *testing.T) {
 	server := newNameServer(t)
-	server.ignore("users.shop.")
+	server.set(func() { server.silent["users.shop."] = true })
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		waitFor(t, "the question", func() bool { return len(server.questions()) > 0 })

@@ -179,11 +179,11 @@ func (s *nameServer) fail(code dnsmessage.RCode, keys ...string) {
 	}
 }
 
-// ignore leaves questions for the name without an answer.
-func (s *nameServer) ignore(name string) {
+// set changes the server while it serves.
+func (s *nameServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.silent[name] = true
+	change()
 }
 
 func (s *nameServer) questions() []string {
