@@ -65,7 +65,7 @@ func TestHttpbinAnswersTheSame(t *testing.T) {
 		"/bytes/70000?seed=1", "/stream-bytes/300000?seed=1&chunk_size=7777", "/stream-bytes/0?seed=1",
 		"/drip?numbytes=5&duration=0.2",
 		"/redirect/3", "/relative-redirect/2", "/absolute-redirect/2", "/redirect-to?url=http%3A%2F%2Fa%2F&status_code=307",
-		"/cookies/set?a=1&b=2", "/cookies/delete?a", "/response-headers?X-A=1&X-A=2&x-b=3", "/links/3",
+		"/cookies/set?a=1", "/cookies/delete?a", "/response-headers?X-A=1&X-A=2&x-b=3", "/links/3",
 		"/basic-auth/u/p", "/hidden-basic-auth/u/p", "/bearer",
 		"/status/200", "/status/202", "/status/204", "/status/205", "/status/301", "/status/304", "/status/400", "/status/401",
 		"/status/404", "/status/418", "/status/429", "/status/500", "/status/503", "/status/599",
