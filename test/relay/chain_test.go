@@ -14,18 +14,15 @@ type chain struct {
 	origin    *origin
 }
 
-// host is what callers call the service of a chain.
-const host = "shop"
-
-// newChain starts both sidecars under a policy with the given rules; none of its services but the chain's own has
-// versions.
-func newChain(t testing.TB, rules string) *chain {
+// newChain starts both sidecars under a policy with the given rules; the flags are for both. The service that callers
+// reach over the chain is called shop.
+func newChain(t testing.TB, rules string, flags ...string) *chain {
 	t.Helper()
 	c := &chain{origin: listen(t)}
 	policy := harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))
 	policy.Write(t, "") // the address of far comes to be known below
-	c.far = harness.StartSidecar(t, "far", string(policy), "--app", c.origin.address(), "--service", "shop")
-	c.near = harness.StartSidecar(t, "near", string(policy))
+	c.far = harness.StartSidecar(t, "far", string(policy), append(flags, "--app", c.origin.address(), "--service", "shop")...)
+	c.near = harness.StartSidecar(t, "near", string(policy), flags...)
 	policy.Write(t, fmt.Sprintf(`apiVersion: graylane.dev/v1
 %s
 services:
