@@ -19,7 +19,8 @@ type dict struct {
 	links   []link // lists of conditions; 0 is the empty one
 	known   map[link]uint32
 	lengths []int                   // distinct lengths of the values, ascending
-	sized   [maxValue/64 + 1]uint64 // the same as bits: a value of no such length need not be hashed
+	sized   [maxValue/64 + 1]uint64 // lengths that values have, as bits
+	begun   [256 / 64]uint64        // first bytes that values have, as bits
 	count   int                     // values
 	full    bool                    // there were more different lists than fit: some are not there
 }
@@ -53,7 +54,7 @@ func newDict(values int) *dict {
 }
 
 // add says that cond names value. Conditions are added one after the other, in
-// ascending order. No value is longer than maxValue.
+// ascending order. No value is empty or longer than maxValue.
 func (d *dict) add(value []byte, cond uint32) {
 	i, sum, found := d.search(value)
 	if found {
@@ -65,6 +66,7 @@ func (d *dict) add(value []byte, cond uint32) {
 	d.count++
 	d.arena = binary.AppendUvarint(d.arena, uint64(len(value)))
 	d.arena = append(d.arena, value...)
+	d.begun[value[0]/64] |= 1 << (value[0] % 64)
 	if !d.hasLength(len(value)) {
 		d.sized[len(value)/64] |= 1 << (len(value) % 64)
 		at, _ := slices.BinarySearch(d.lengths, len(value))
@@ -101,7 +103,7 @@ func (d *dict) seal() {
 // find returns the first link of the conditions that name value, 0 for none.
 // It does not allocate. A nil dict names nothing.
 func (d *dict) find(value []byte) uint32 {
-	if d == nil || !d.hasLength(len(value)) {
+	if d == nil || !d.maybe(value) {
 		return 0
 	}
 	i, _, found := d.search(value)
@@ -109,6 +111,12 @@ func (d *dict) find(value []byte) uint32 {
 		return 0
 	}
 	return d.slots[i].list & listMask
+}
+
+// maybe tells whether a value with that length and one with that first byte was
+// added: for most parts of a request that is enough not to look further.
+func (d *dict) maybe(value []byte) bool {
+	return d.hasLength(len(value)) && d.begun[value[0]/64]&(1<<(value[0]%64)) != 0
 }
 
 func (d *dict) hasLength(n int) bool {

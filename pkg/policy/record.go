@@ -95,5 +95,5 @@ func (r *Records) decode(line []byte, into any) {
 // decidedHere tells whether the rules were asked for a request whose tag has
 // that source in the log.
 func decidedHere(source string) bool {
-	return source == "rule" || source == "base" || source == "off"
+	return source == "rule" || source == "base" || source == "undecided" || source == "off"
 }
