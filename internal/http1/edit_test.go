@@ -132,9 +132,10 @@ func TestReads(t *testing.T) {
 }
 
 func TestSetReplyEditsEveryReply(t *testing.T) {
-	o := NewOrigin(listen(t, answer("HTTP/1.1 200 OK⏎access-control-allow-origin: *⏎X: y⏎Content-Length: 0⏎⏎")), OriginConfig{})
+	o := NewOrigin(listen(t, answer("HTTP/1.1 200 OK⏎access-control-allow-origin: *⏎Vary: X⏎Content-Length: 0⏎⏎")), OriginConfig{})
 	_, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
 		x.SetReply("Access-Control-Allow-Origin", "http://a")
+		x.AddReply("Vary", "Origin")
 		if string(x.Req.Path()) == "/own" {
 			x.Reply(200, "", "")
 			return
@@ -145,12 +146,12 @@ func TestSetReplyEditsEveryReply(t *testing.T) {
 	}))
 	c := dial(t, addr)
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
-	if got, want := c.head(), "HTTP/1.1 200 OK⏎X: y⏎Content-Length: 0⏎Access-Control-Allow-Origin: http://a⏎⏎"; got != want {
+	if got, want := c.head(), "HTTP/1.1 200 OK⏎Vary: X⏎Content-Length: 0⏎Access-Control-Allow-Origin: http://a⏎Vary: Origin⏎⏎"; got != want {
 		t.Errorf("\n got %q\nwant %q", got, want)
 	}
 	c.say("GET /own HTTP/1.1⏎Host: h⏎⏎")
 	got := c.head()
-	for _, want := range []string{"HTTP/1.1 200 OK⏎Date: ", "⏎Content-Length: 0⏎Access-Control-Allow-Origin: http://a⏎⏎"} {
+	for _, want := range []string{"HTTP/1.1 200 OK⏎Date: ", "⏎Content-Length: 0⏎Access-Control-Allow-Origin: http://a⏎Vary: Origin⏎⏎"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}

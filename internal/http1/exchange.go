@@ -91,6 +91,9 @@ func (x *Exchange) Waited() time.Duration { return x.waited }
 // It is for fields of the message, not for those of the connection.
 func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(value)) }
 
+// AddReply puts one line on the reply to the caller, beside those of that name that it has.
+func (x *Exchange) AddReply(name, value string) { x.setReply.add(name, []byte(value)) }
+
 // pin keeps the head where it is while more is read from the caller.
 func (x *Exchange) pin() {
 	if x.pinned == nil {

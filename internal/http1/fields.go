@@ -29,6 +29,7 @@ const (
 	ownName                    // name is a span of own
 	ownValue                   // value is a span of own
 	tidy                       // written as "name: value", without odd spaces
+	beside                     // in place of no other line
 )
 
 // known are the names that mean something to a relay.
@@ -176,6 +177,16 @@ func (h *head) set(name string, value []byte) {
 	for i = h.find(name, i+1); i >= 0; i = h.find(name, i+1) {
 		h.fields[i].flags |= gone
 	}
+}
+
+// add adds a line.
+func (h *head) add(name string, value []byte) {
+	if len(name) == 0 {
+		return
+	}
+	n, v := keep(h, name), keep(h, value)
+	h.fields = append(h.fields, field{name: n, value: v, known: identify(h.own[n.from:n.to]), flags: ownName | ownValue | beside})
+	h.mask |= maskOf(name)
 }
 
 func (h *head) del(name string) {

@@ -149,7 +149,9 @@ func (x *Exchange) wholeRequest() bool {
 func (x *Exchange) writeReply(body []byte) error {
 	p := &x.reply
 	for i := range x.setReply.fields {
-		p.head.del(string(x.setReply.nameOf(&x.setReply.fields[i])))
+		if f := &x.setReply.fields[i]; f.flags&beside == 0 {
+			p.head.del(string(x.setReply.nameOf(f)))
+		}
 	}
 	out := x.server.bufs.get(len(p.head.raw) + len(x.setReply.own) + headroom)
 	b := p.appendTo(out[:0])

@@ -20,16 +20,20 @@ import (
 // Direction is the side of the sidecar that a request came through.
 type Direction uint8
 
-// The two sides.
+// The sides.
 const (
 	Inbound  Direction = iota // "inbound": towards our app
 	Outbound                  // "outbound": from our app
+	Gateway                   // "gateway": from outside, to a service by its path
 )
 
 // String gives the value of the label direction.
 func (d Direction) String() string {
-	if d == Outbound {
+	switch d {
+	case Outbound:
 		return "outbound"
+	case Gateway:
+		return "gateway"
 	}
 	return "inbound"
 }

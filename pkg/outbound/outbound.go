@@ -1,9 +1,11 @@
-// Package outbound sends the app's requests to the version they belong to.
+// Package outbound sends the app's requests, and the gateway's, to the version
+// they belong to.
 //
 // A request passes five steps in reading order: whose is it (its mark), which
 // version (the decision), tell the callee (write the mark), which endpoint
 // (pick), send. A host that no service of the policy claims goes to where it was
-// going, without anything of ours.
+// going, without anything of ours. A [Gateway] takes the same steps for requests
+// from outside, whose path says the service.
 package outbound
 
 import (
@@ -45,35 +47,47 @@ type call struct {
 	rules   policy.Request
 	record  metrics.Record
 	start   time.Time
+	path    []byte // of the gateway: what the service gets
 }
 
 // Serve sends one request of the app on and counts it.
 func (o *Outbound) Serve(x *http1.Exchange) {
+	c := o.begin(x, metrics.Outbound)
+	switch {
+	case c.policy == nil:
+		o.refuse(c, 503, "no_policy", "no policy is in force yet: see /ready on the health port")
+	case len(x.Req.Authority()) == 0:
+		o.refuse(c, 400, "no_host", "the request names no host, so there is nowhere to send it")
+	default:
+		o.route(c)
+	}
+	o.end(c)
+}
+
+func (o *Outbound) begin(x *http1.Exchange, d metrics.Direction) *call {
 	c, ok := o.calls.Get().(*call)
 	if !ok {
 		c = new(call)
 	}
-	defer o.calls.Put(c)
 	c.x, c.policy, c.start = x, o.Store.Load(), o.now()
 	c.service, c.mark = nil, propagate.Mark{}
 	c.record = metrics.Record{
-		Direction: metrics.Outbound, Peer: x.Peer,
+		Direction: d, Peer: x.Peer,
 		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
 	}
+	return c
+}
 
-	switch {
-	case c.policy == nil:
-		c.record.Reason = policy.Unavailable.String()
-		x.Reply(503, "no_policy", "no policy is in force yet: see /ready on the health port")
-	case len(x.Req.Authority()) == 0:
-		c.record.Reason = policy.Unavailable.String()
-		x.Reply(400, "no_host", "the request names no host, so there is nowhere to send it")
-	default:
-		o.route(c)
-	}
-
-	c.record.Status, c.record.Took = x.Status(), o.now().Sub(c.start)
+func (o *Outbound) end(c *call) {
+	c.record.Status, c.record.Took = c.x.Status(), o.now().Sub(c.start)
 	o.Metrics.Record(&c.record)
+	o.calls.Put(c)
+}
+
+// refuse answers a request that cannot be sent anywhere.
+func (o *Outbound) refuse(c *call, status int, reason, text string) {
+	c.record.Reason = policy.Unavailable.String()
+	c.x.Reply(status, reason, text)
 }
 
 func (o *Outbound) route(c *call) {

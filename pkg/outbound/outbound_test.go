@@ -23,10 +23,11 @@ import (
 
 // origin is a version of a service, or a stranger: a server that names itself.
 type origin struct {
-	addr string
-	hits atomic.Int64
-	seen atomic.Pointer[http.Header] // of the last request
-	stop func()
+	addr   string
+	hits   atomic.Int64
+	seen   atomic.Pointer[http.Header] // of the last request
+	target atomic.Pointer[string]      // of the last request
+	stop   func()
 }
 
 func newOrigin(t *testing.T, name string) *origin {
@@ -36,6 +37,7 @@ func newOrigin(t *testing.T, name string) *origin {
 		o.hits.Add(1)
 		header := r.Header.Clone()
 		o.seen.Store(&header)
+		o.target.Store(&r.RequestURI)
 		fmt.Fprint(w, name)
 	}))
 	t.Cleanup(server.Close)

@@ -25,6 +25,8 @@ func (c *compiler) routes(specs []RouteSpec, at place) {
 			c.add(item.key("service"), "%s, want the name of a service of this policy%s", quote(spec.Service), c.similarService(spec.Service))
 		case len(r.Service.Versions) == 0:
 			c.add(item.key("service"), "%s has no versions, so the gateway has nowhere to send requests", quote(spec.Service))
+		case !allHavePorts(r.Service):
+			c.add(item.key("service"), "%s has an endpoint without a port, and callers of the gateway name none that it could keep", quote(spec.Service))
 		}
 		const most = 20 // segments: longer than any prefix
 		r.Strip = c.number(spec.StripPrefix, 0, 0, most, item.key("stripPrefix"))
@@ -34,6 +36,17 @@ func (c *compiler) routes(specs []RouteSpec, at place) {
 		c.policy.Routes = append(c.policy.Routes, r)
 	}
 	slices.SortStableFunc(c.policy.Routes, func(a, b *Route) int { return cmp.Compare(len(b.Path), len(a.Path)) })
+}
+
+// allHavePorts tells whether no endpoint of s keeps the port that a caller names.
+func allHavePorts(s *Service) bool {
+	for _, v := range s.Versions {
+		portless := func(t Target) bool { return !hasPort(t.Address) }
+		if slices.ContainsFunc(v.Endpoints, portless) || v.Source.DNS != "" && !hasPort(v.Source.DNS) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *compiler) similarService(name string) string {

@@ -14,6 +14,7 @@ const (
 	Unavailable               // nothing that may serve it: 503
 	PassThrough               // no service claims the host, or it has no versions
 	Local                     // inbound, handed to the app beside us
+	Answered                  // the gateway's own answer: to a browser that asks what it may do
 )
 
 // String returns the name of r in metrics and logs.
@@ -35,6 +36,8 @@ func (r Reason) String() string {
 		return "pass_through"
 	case Local:
 		return "local"
+	case Answered:
+		return "answered"
 	}
 	return "unknown"
 }

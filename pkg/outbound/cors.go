@@ -1,0 +1,66 @@
+package outbound
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"graylane/pkg/policy"
+)
+
+// answered does what the route says about pages of other origins (Fetch standard,
+// section 3.2), and reports whether that was all: the request is a browser's
+// question what it may do, or is not allowed.
+func (g Gateway) answered(c *call, cors *policy.Cors) bool {
+	x := c.x
+	if cors.Origins != nil {
+		x.AddReply("Vary", "Origin") // also where there is none: a cache must not take one reply for all
+	}
+	origin := x.Req.Get("Origin")
+	if origin == nil || isOwn(origin, x.Req.Authority()) {
+		return false
+	}
+	method := x.Req.Method()
+	asked := x.Req.Get("Access-Control-Request-Method")
+	preflight := string(method) == "OPTIONS" && asked != nil
+	if preflight {
+		method = asked
+	}
+	headers := x.Req.Get("Access-Control-Request-Headers")
+	if !cors.AllowsOrigin(origin) || !cors.AllowsMethod(method) || preflight && !cors.AllowsHeaders(headers) {
+		g.refuse(c, 403, "cors", "the policy does not allow this to pages of that origin")
+		return true
+	}
+	if cors.Origins == nil {
+		x.SetReply("Access-Control-Allow-Origin", "*")
+	} else {
+		x.SetReply("Access-Control-Allow-Origin", string(origin))
+	}
+	if cors.Credentials {
+		x.SetReply("Access-Control-Allow-Credentials", "true")
+	}
+	if !preflight {
+		return false
+	}
+	if cors.Methods == nil {
+		x.SetReply("Access-Control-Allow-Methods", string(method))
+	} else {
+		x.SetReply("Access-Control-Allow-Methods", strings.Join(cors.Methods, ", "))
+	}
+	if len(headers) > 0 {
+		x.SetReply("Access-Control-Allow-Headers", string(headers))
+	}
+	if cors.MaxAge >= 0 {
+		x.SetReply("Access-Control-Max-Age", strconv.Itoa(cors.MaxAge))
+	}
+	c.record.Service, c.record.Reason = c.service.Name, policy.Answered.String()
+	x.Reply(200, "", "")
+	return true
+}
+
+// isOwn tells whether a page is of the host that the request is for: browsers name
+// the origin there too, for all methods but GET and HEAD.
+func isOwn(origin, authority []byte) bool {
+	_, host, ok := bytes.Cut(origin, []byte("://"))
+	return ok && bytes.EqualFold(host, authority)
+}

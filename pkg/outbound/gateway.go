@@ -1,0 +1,65 @@
+package outbound
+
+import (
+	"graylane/internal/http1"
+	"graylane/internal/metrics"
+	"graylane/pkg/policy"
+	"graylane/pkg/propagate"
+)
+
+// Gateway is the [http1.Handler] of callers from outside: the `routes` of the
+// policy say by the path which service a request is for. It is the first sidecar
+// of every chain, so that it believes no tag, and nothing that could lead to one.
+// The pod's own tag, and what is remembered of the calls of its app, are not for
+// its callers.
+type Gateway struct{ *Outbound }
+
+// Serve sends one request from outside to its service and counts it.
+func (g Gateway) Serve(x *http1.Exchange) {
+	c := g.begin(x, metrics.Gateway)
+	if c.policy == nil {
+		g.refuse(c, 503, "no_policy", "no policy is in force yet: see /ready on the health port")
+	} else {
+		g.enter(c)
+	}
+	g.end(c)
+}
+
+func (g Gateway) enter(c *call) {
+	route := c.policy.RouteFor(c.x.Req.Path())
+	if route == nil || c.x.Req.Connect() {
+		g.refuse(c, 404, "no_route", "no route of the policy leads there")
+		return
+	}
+	c.service = route.Service
+	if route.Cors != nil && g.answered(c, route.Cors) {
+		return
+	}
+	path, ok := route.Stripped(c.path[:0], c.x.Req.Path())
+	if !ok {
+		g.refuse(c, 400, "bad_path", "dot segments or slashes hide in the part of the path that names the service")
+		return
+	}
+	c.path = path
+	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
+	g.mark(c)
+	g.writeMark(c)
+	if route.Strip > 0 {
+		c.x.Req.SetPath(path) // after the rules, which see the path as it was sent
+	}
+	g.send(c, c.service.Decide(c.mark.Tag))
+}
+
+// mark decides whose the request is by the rules alone.
+func (g Gateway) mark(c *call) {
+	g.Carrier.IDs(&c.x.Req, &c.ids)
+	// What came of ours is not believed, and must not stay where it is not
+	// replaced: the members of baggage and tracestate that nobody reads.
+	g.Carrier.Strip(&c.x.Req, &c.wire)
+	g.Carrier.Make(&c.x.Req, &c.ids)
+	tag, source := policy.Base, propagate.SourceOff
+	if c.policy.Enabled {
+		tag, source = g.decide(c)
+	}
+	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
+}
