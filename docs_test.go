@@ -66,7 +66,7 @@ func TestTheClosedListsOfLabelValuesAreDocumented(t *testing.T) {
 		classes = append(classes, metrics.Class(status))
 	}
 	tests := map[string][]string{
-		"direction": {metrics.Inbound.String(), metrics.Outbound.String()},
+		"direction": {metrics.Inbound.String(), metrics.Outbound.String(), metrics.Gateway.String()},
 		"reason":    reasons,
 		"source":    sources,
 		"class":     classes,

@@ -70,13 +70,13 @@ func (sc *sidecar) logStart() {
 	sc.log.Info("listening",
 		"version", buildVersion(), "pid", os.Getpid(),
 		"inbound", sc.inbound.set.Addrs(), "outbound", sc.outbound.set.Addrs(),
-		"admin", sc.admin.Addrs(), "health", sc.health.Addrs(),
+		"gateway", sc.gateway.set.Addrs(), "admin", sc.admin.Addrs(), "health", sc.health.Addrs(),
 		"app", sc.settings.App, "service", sc.settings.Service, "tag", sc.settings.Tag,
 		"zone", sc.settings.Zone, "policy", sc.settings.Policy)
 	for _, warning := range sc.settings.Warnings {
 		sc.log.Warn("setting", "warning", warning)
 	}
-	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.admin, sc.health} {
+	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.gateway.set, sc.admin, sc.health} {
 		for _, err := range set.Skipped() {
 			sc.log.Warn("address left out", "error", err)
 		}

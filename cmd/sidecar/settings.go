@@ -21,11 +21,13 @@ type settings struct {
 	State  string // folder of the last good policy, "" for none
 
 	Inbound, Outbound, Admin, Health []string // addresses to bind, host:port
+	Gateway                          []string // the same; nil for none
 	App                              string   // host:port
 
 	Service string // "" for none
 	Tag     string
-	Zone    string // "" for none
+	Zone    string   // "" for none
+	DNS     []string // host:port; nil for those of the machine
 	Edge    bool
 
 	TraceHeaders []string
@@ -75,12 +77,14 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		State:          src.text("state"),
 		Inbound:        src.addresses("inbound", anyHost()),
 		Outbound:       src.addresses("outbound", loopbackHost("an open proxy")),
+		Gateway:        src.optional("gateway", anyHost()),
 		Admin:          src.addresses("admin", loopbackHost("open to everyone")),
 		Health:         src.addresses("health", anyHost()),
 		App:            src.peer("app"),
 		Service:        src.word("service"),
 		Tag:            src.text("tag"),
 		Zone:           src.word("zone"),
+		DNS:            src.servers("dns"),
 		Edge:           src.bool("edge"),
 		TraceHeaders:   src.list("trace-headers"),
 		TraceMake:      src.list("trace-make"),
@@ -143,6 +147,7 @@ func (s *sources) refuseClashes(set *settings) {
 	}
 	note("inbound", set.Inbound)
 	note("outbound", set.Outbound)
+	note("gateway", set.Gateway)
 	note("admin", set.Admin)
 	note("health", set.Health)
 	note("app", []string{set.App})

@@ -43,7 +43,7 @@ func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
 
 func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 	values := map[string]string{
-		"policy": "p.yaml", "inbound": ":1", "outbound": "127.0.0.1:2,[::1]:2", "admin": "127.0.0.2:3", "health": ":4",
+		"policy": "p.yaml", "inbound": ":1", "outbound": "127.0.0.1:2,[::1]:2", "gateway": ":6", "dns": "10.96.0.10, [::1]:5353", "admin": "127.0.0.2:3", "health": ":4",
 		"app": "localhost:5", "service": "users", "tag": "pr-142", "edge": "true",
 		"trace-headers": "b3, X-Request-Id", "trace-make": "b3", "trace-sampled": "false",
 		"state": "/var/lib/graylane", "grace": "0s", "drain": "1m30s", "zone": "eu-1/a",
@@ -53,6 +53,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 	want := &settings{
 		Policy: "p.yaml", State: "/var/lib/graylane",
 		Inbound: []string{":1"}, Outbound: []string{"127.0.0.1:2", "[::1]:2"}, Admin: []string{"127.0.0.2:3"}, Health: []string{":4"},
+		Gateway: []string{":6"}, DNS: []string{"10.96.0.10:53", "[::1]:5353"},
 		App: "localhost:5", Service: "users", Tag: "pr-142", Zone: "eu-1/a", Edge: true,
 		TraceHeaders: []string{"b3", "X-Request-Id"}, TraceMake: []string{"b3"}, TraceSampled: false,
 		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"graylane/internal/admin"
+	"graylane/internal/discovery"
 	"graylane/internal/http1"
 	"graylane/internal/listen"
 	"graylane/internal/metrics"
@@ -36,16 +37,17 @@ type sidecar struct {
 
 	store   *policy.Store
 	table   *upstream.Table
+	finder  discovery.Finder
+	names   *discovery.Resolver
 	metrics *metrics.Metrics
 	ready   *admin.Readiness
 	reloads *admin.Reloads
 
 	looked chan struct{} // closed after the first look at the policy file
 
-	inbound, outbound *side
-	admin, health     *listen.Set
-	adminServer       *http.Server
-	healthServer      *http.Server
+	inbound, outbound, gateway *side
+	admin, health              *listen.Set
+	adminServer, healthServer  *http.Server
 
 	drainOnce sync.Once
 	drainedAt time.Time // when the grace began
@@ -66,9 +68,12 @@ func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, e
 		ready:    admin.NewReadiness(taskListeners, taskPolicy),
 		reloads:  new(admin.Reloads),
 		looked:   make(chan struct{}),
+		names:    &discovery.Resolver{Servers: s.DNS},
 		inbound:  new(side),
 		outbound: new(side),
+		gateway:  new(side),
 	}
+	sc.finder.Log = log
 	if s.AccessLog || s.LogInputs {
 		sc.metrics.AccessLog(log)
 	}
@@ -95,6 +100,7 @@ func (sc *sidecar) bind(ctx context.Context) error {
 	}{
 		{&sc.inbound.set, sc.settings.Inbound, "inbound"},
 		{&sc.outbound.set, sc.settings.Outbound, "outbound"},
+		{&sc.gateway.set, sc.settings.Gateway, "gateway"},
 		{&sc.admin, sc.settings.Admin, "admin"},
 		{&sc.health, sc.settings.Health, "health"},
 	} {
@@ -109,7 +115,7 @@ func (sc *sidecar) bind(ctx context.Context) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.admin, sc.health} {
+	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.gateway.set, sc.admin, sc.health} {
 		if set != nil {
 			set.Close()
 		}
@@ -120,7 +126,9 @@ func (sc *sidecar) bind(ctx context.Context) error {
 // wire connects the parts: who serves which listener, and what they share.
 func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	s := sc.settings
-	sc.table = upstream.NewTable(http1.OriginConfig{Dial: dialer(sc.outbound.set.Addrs())})
+	sc.table = upstream.NewTable(http1.OriginConfig{
+		Dial: dialer(append(sc.outbound.set.Addrs(), sc.gateway.set.Addrs()...)),
+	})
 	sc.table.Zone, sc.table.Log = s.Zone, sc.log
 	app := http1.NewOrigin(s.App, http1.OriginConfig{
 		Dial: dialer(append(sc.inbound.set.Addrs(), sc.outbound.set.Addrs()...)),
@@ -136,11 +144,14 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 			Store: sc.store, App: app, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
 			Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
 		})
-	sc.outbound.server = http1.NewServer(from,
-		&outbound.Outbound{
-			Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-			Tag: s.Tag, LogInputs: s.LogInputs,
-		})
+	out := &outbound.Outbound{
+		Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
+		Tag: s.Tag, LogInputs: s.LogInputs,
+	}
+	sc.outbound.server = http1.NewServer(from, out)
+	outside := towards
+	outside.Refused = sc.refused(metrics.Gateway)
+	sc.gateway.server = http1.NewServer(outside, outbound.Gateway{Outbound: out})
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
 		true, func() float64 { return float64(ledger.Conflicts()) })
@@ -181,7 +192,7 @@ func (sc *sidecar) run(ctx context.Context) error {
 	}
 	group.Go(func() error { return sc.table.Run(serving) })
 	group.Go(func() error { return sc.watch(serving) })
-	for _, side := range []*side{sc.inbound, sc.outbound} {
+	for _, side := range sc.sides() {
 		group.Go(func() error { return sc.accept(serving, side) })
 	}
 	sc.ready.Done(taskListeners)
@@ -211,8 +222,12 @@ func (sc *sidecar) accept(ctx context.Context, s *side) error {
 }
 
 // patience is how long callers wait for the first look at the policy file, which
-// may be on a volume that is slow to answer.
+// may be on a volume that is slow to answer, and a policy for its endpoints to be
+// found.
 const patience = 2 * time.Second
+
+// sides are the directions of traffic.
+func (sc *sidecar) sides() []*side { return []*side{sc.inbound, sc.outbound, sc.gateway} }
 
 func serveHTTP(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -227,7 +242,7 @@ func (sc *sidecar) watch(ctx context.Context) error {
 	w := policy.Watcher{
 		Path: sc.settings.Policy, State: sc.settings.State, Log: sc.log,
 		Apply: func(p *policy.Policy) {
-			sc.apply(p)
+			sc.apply(ctx, p)
 			looked()
 		},
 		Bad: func(err error) {
@@ -236,16 +251,25 @@ func (sc *sidecar) watch(ctx context.Context) error {
 			looked()
 		},
 	}
+	defer sc.finder.Close()
 	return w.Run(ctx)
 }
 
 // apply puts a policy in force: endpoints first, then the policy, then the end of
 // what only the one before had.
-func (sc *sidecar) apply(p *policy.Policy) {
-	next := sc.table.Begin()
-	p.Bind(func(v *policy.Version) policy.Backend { return next.Group(versionOf(p, v)) })
+func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
+	next, found := sc.table.Begin(), sc.finder.Begin(ctx)
+	p.Bind(func(v *policy.Version) policy.Backend {
+		group := next.Group(versionOf(p, v))
+		if source := sc.sourceOf(v); source != nil {
+			found.Follow(source, group)
+		}
+		return group
+	})
+	found.Wait(patience)
 	sc.store.Replace(p)
 	next.Commit()
+	found.Commit()
 	sc.metrics.Policy(p.Digest)
 	sc.reloads.Good(time.Now())
 	sc.ready.Done(taskPolicy)

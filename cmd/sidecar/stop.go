@@ -20,6 +20,7 @@ func (sc *sidecar) beginDrain() {
 		sc.drainedAt = time.Now()
 		sc.ready.Drain()
 		sc.inbound.server.Drain()
+		sc.gateway.server.Drain()
 		sc.log.Info("draining", "grace", sc.settings.Grace, "drain", sc.settings.Drain)
 	})
 }
@@ -34,16 +35,23 @@ func (sc *sidecar) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sc.settings.Drain)
 	defer cancel()
 	sc.inbound.set.StopAccepting()
+	sc.gateway.set.StopAccepting()
 	waitFor(ctx, sc.inbound.set.Finished)
+	waitFor(ctx, sc.gateway.set.Finished)
 	waitFor(ctx, func() bool { return sc.outbound.set.Open() == 0 }) // the app may call until it is gone
 	sc.outbound.set.StopAccepting()
 	waitFor(ctx, sc.outbound.set.Finished)
 
-	if cut := sc.inbound.server.Active() + sc.outbound.server.Active(); cut > 0 {
+	cut := 0
+	for _, side := range sc.sides() {
+		cut += side.server.Active()
+	}
+	if cut > 0 {
 		sc.log.Warn("requests cut, since they took longer than the drain", "requests", cut)
 	}
-	sc.inbound.server.Close()
-	sc.outbound.server.Close()
+	for _, side := range sc.sides() {
+		side.server.Close()
+	}
 
 	sc.log.Info("stopped")
 }

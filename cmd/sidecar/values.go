@@ -46,6 +46,30 @@ func (s *sources) addresses(name string, rule hostRule) []string {
 	return list
 }
 
+// optional reads what to bind, which may be nothing.
+func (s *sources) optional(name string, rule hostRule) []string {
+	if len(s.list(name)) == 0 {
+		return nil
+	}
+	return s.addresses(name, rule)
+}
+
+// servers reads IP addresses of name servers, with their port or without one.
+func (s *sources) servers(name string) []string {
+	var list []string
+	for _, item := range s.list(name) {
+		addr, err := netip.ParseAddrPort(item)
+		if ip, ipErr := netip.ParseAddr(item); ipErr == nil {
+			addr, err = netip.AddrPortFrom(ip, 53), nil
+		}
+		if err != nil || addr.Port() == 0 {
+			s.faultIn(name, item, "IP addresses such as 10.96.0.10 or 127.0.0.1:5353")
+		}
+		list = append(list, addr.String())
+	}
+	return list
+}
+
 // parseListen gives the unspecified IPv6 address, which Go binds for both
 // protocols, where addr has no host.
 func parseListen(addr string) (netip.AddrPort, error) {
