@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"graylane/internal/metrics"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -71,6 +72,7 @@ func TestTheClosedListsOfLabelValuesAreDocumented(t *testing.T) {
 		"source":    sources,
 		"class":     classes,
 		"result":    resultsOf(t),
+		"state":     upstream.States(),
 	}
 	for label, want := range tests {
 		if diff := cmp.Diff(documentedValues(t, label), want); diff != "" {

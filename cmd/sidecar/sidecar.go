@@ -158,6 +158,8 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	sc.metrics.Func("graylane_ledger_entries", "Trace ids whose tag is remembered.",
 		false, func() float64 { return float64(ledger.Len()) })
 
+	sc.metrics.Versions(upstream.States(), sc.table.Versions)
+
 	sc.adminServer = admin.NewServer(admin.New(admin.Options{
 		Store: sc.store, Reloads: sc.reloads, Table: sc.table, Metrics: sc.metrics, Readiness: sc.ready,
 		Drain: sc.beginDrain, Version: buildVersion(), Log: sc.log,

@@ -51,6 +51,7 @@ var durationBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 
 type Metrics struct {
 	registry *prometheus.Registry
 	policy   policyState
+	versions versionState
 
 	requests  *children[requestKey, requestChild]
 	sources   *children[sourceKey, prometheus.Counter]
@@ -124,7 +125,7 @@ func New(version string) *Metrics {
 		reloads: reloads,
 	}
 	m.registry.MustRegister(
-		requests, durations, sources, fallbacks, reloads, build, &m.policy,
+		requests, durations, sources, fallbacks, reloads, build, &m.policy, &m.versions,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

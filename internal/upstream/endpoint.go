@@ -80,12 +80,15 @@ func (e *Endpoint) report(began, now time.Time, o outcome, why string) {
 func (e *Endpoint) change(now time.Time, why string, do func()) {
 	e.mu.Lock()
 	before := e.circuit
-	wasSick := e.sick
+	wasSick, wasOut := e.sick, e.circuit.open || e.check.ill
 	do()
 	e.troubled.Store(e.circuit.failures > 0 || e.circuit.isOut())
 	e.sick = e.circuit.isOut() || e.check.ill
 	if why != "" {
 		e.why = why
+	}
+	if isOut := e.circuit.open || e.check.ill; isOut && !wasOut {
+		e.roster.counters.ejections.Add(1)
 	}
 	if e.sick != wasSick {
 		e.since = now

@@ -44,10 +44,12 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 		ep = p.wait()
 	}
 	if ep == nil {
+		if p.full && p.n == 0 {
+			g.roster.counters.overloaded.Add(1)
+		}
 		return nil
 	}
-	if p.n > 0 && !g.roster.budget.retry(now) {
-		g.release(ep)
+	if p.n > 0 && !p.again(ep) {
 		return nil
 	}
 	p.tried[p.n] = ep
@@ -55,6 +57,18 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 	p.current = ep
 	ep.requests.Add(1)
 	return ep
+}
+
+// again tells whether the budget allows another try.
+func (p *Pick) again(ep *Endpoint) bool {
+	r := p.group.roster
+	if !r.budget.retry(p.began) {
+		p.group.release(ep)
+		r.counters.denied.Add(1)
+		return false
+	}
+	r.counters.retries.Add(1)
+	return true
 }
 
 // Full tells whether the last Next found no endpoint since those that are left

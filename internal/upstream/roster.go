@@ -19,7 +19,8 @@ type roster struct {
 	queue        queue
 	round        atomic.Uint64
 	inFlight     atomic.Int64 // of all endpoints; counted for balance by hash only
-	origins      origins      // of endpoints without a port
+	counters     counters
+	origins      origins // of endpoints without a port
 
 	mu        sync.Mutex
 	timeouts  Timeouts

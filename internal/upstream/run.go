@@ -141,6 +141,12 @@ func (e *Endpoint) probed(now time.Time, err error) {
 
 // checked takes the answer to an active check.
 func (e *Endpoint) checked(now time.Time, c *Check, err error) {
+	counters := &e.roster.counters
+	if err == nil {
+		counters.passed.Add(1)
+	} else {
+		counters.failed.Add(1)
+	}
 	e.change(now, text(err), func() {
 		e.next.checking = false
 		if e.next.check.IsZero() {

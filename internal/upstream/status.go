@@ -109,15 +109,23 @@ type Source struct {
 func (t *Table) Stale() []Source {
 	list := []Source{}
 	for _, r := range t.all() {
-		r.mu.Lock()
-		if len(r.groups) > 0 && r.groups[0].source.err != nil {
-			s := r.groups[0].source
-			list = append(list, Source{Service: r.service, Tag: r.tag, Since: s.since, Error: s.err.Error()})
+		if s := r.stale(); s != nil {
+			list = append(list, *s)
 		}
-		r.mu.Unlock()
 	}
 	slices.SortFunc(list, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Tag, b.Tag))
 	})
 	return list
+}
+
+// stale returns how the source of the endpoints fails, nil if it does not.
+func (r *roster) stale() *Source {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.groups) == 0 || r.groups[0].source.err == nil {
+		return nil
+	}
+	s := r.groups[0].source
+	return &Source{Service: r.service, Tag: r.tag, Since: s.since, Error: s.err.Error()}
 }

@@ -1,0 +1,45 @@
+package upstream
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"graylane/internal/metrics"
+)
+
+func TestVersionsAreCounted(t *testing.T) {
+	r := newRig()
+	v := users("gray", "a:1", "b:1", "c:1")
+	v.Check = &Check{HealthyAfter: 1, UnhealthyAfter: 1}
+	v.Limit.Requests = 1
+	v.Targets[2].Weight = 0
+	g := r.put(v)[0]
+	for range 2 * retryFloor {
+		r.walk(g)
+	}
+	one, two, three := g.Pick(0), g.Pick(0), g.Pick(0)
+	one.Next(r.clock)
+	two.Next(r.clock)
+	three.Next(r.clock)
+	a := r.endpoint(t, g, "a:1")
+	a.next.check = r.clock
+	a.checked(r.clock, v.Check, errAny)
+	a.checked(r.clock, v.Check, nil)
+	r.fail(t, g, "b:1")
+	g.Stale(errAny)
+
+	got := r.Versions()
+	want := []metrics.Version{{
+		Service: "users", Tag: "gray", Endpoints: map[string]int{StateWarming: 1, StateOut: 1, StateIdle: 1}, Stale: true,
+		Overloaded: 1, Ejections: 2, Passed: 1, Failed: 1,
+	}}
+	want[0].Retries, want[0].Denied = got[0].Retries, got[0].Denied
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("versions differ (-got +want):\n%s", diff)
+	}
+	// Each of the requests wants one retry: b after a, or a after b.
+	if got[0].Retries+got[0].Denied != 2*retryFloor || got[0].Denied == 0 {
+		t.Errorf("got %d retries and %d denied, want %d together", got[0].Retries, got[0].Denied, 2*retryFloor)
+	}
+}
