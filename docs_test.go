@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"graylane/internal/http1"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
@@ -73,12 +74,19 @@ func TestTheClosedListsOfLabelValuesAreDocumented(t *testing.T) {
 		"class":     classes,
 		"result":    resultsOf(t),
 		"state":     upstream.States(),
+		"error":     errorsOf(),
 	}
 	for label, want := range tests {
 		if diff := cmp.Diff(documentedValues(t, label), want); diff != "" {
 			t.Errorf("values of %s (doc -, code +):\n%s", label, diff)
 		}
 	}
+}
+
+func errorsOf() []string {
+	return slices.Sorted(slices.Values(append(http1.Reasons(),
+		metrics.NoPolicy, metrics.NoHost, metrics.Unavailable, metrics.Overloaded,
+		metrics.NoRoute, metrics.BadPath, metrics.CORS)))
 }
 
 // resultsOf gives the values of the label result, of which metrics keeps the

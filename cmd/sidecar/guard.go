@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -34,7 +35,7 @@ func dialer(own []net.Addr) func(ctx context.Context, addr string) (net.Conn, er
 	return func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
 }
 
-var errLoop = fmt.Errorf("the address is this sidecar's own")
+var errLoop = errors.New("the address is this sidecar's own")
 
 // leadsTo reports whether a connection to the address would arrive at the
 // listener: the same port, and the same address or one that the listener takes

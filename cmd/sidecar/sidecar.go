@@ -171,7 +171,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 // could ask whose it is.
 func (sc *sidecar) refused(d metrics.Direction) func(status int, reason string) {
 	return func(status int, reason string) {
-		sc.metrics.Record(&metrics.Record{Direction: d, Reason: policy.Unavailable.String(), Status: status})
+		sc.metrics.Record(&metrics.Record{Direction: d, Reason: policy.Unavailable.String(), Error: reason, Status: status})
 		sc.log.Debug("request refused", "direction", d.String(), "status", status, "reason", reason)
 	}
 }
@@ -255,25 +255,4 @@ func (sc *sidecar) watch(ctx context.Context) error {
 	}
 	defer sc.finder.Close()
 	return w.Run(ctx)
-}
-
-// apply puts a policy in force: endpoints first, then the policy, then the end of
-// what only the one before had.
-func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
-	next, found := sc.table.Begin(), sc.finder.Begin(ctx)
-	p.Bind(func(v *policy.Version) policy.Backend {
-		group := next.Group(versionOf(p, v))
-		if source := sc.sourceOf(v); source != nil {
-			found.Follow(source, group)
-		}
-		return group
-	})
-	found.Wait(patience)
-	sc.store.Replace(p)
-	next.Commit()
-	found.Commit()
-	sc.metrics.Policy(p.Digest)
-	sc.reloads.Good(time.Now())
-	sc.ready.Done(taskPolicy)
-	sc.log.Info("policy in force", "digest", p.Digest, "enabled", p.Enabled, "services", len(p.Services), "rules", len(p.Rules))
 }

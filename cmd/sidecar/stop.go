@@ -2,13 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
+	"syscall"
 	"time"
 )
 
 const (
-	// look is how often a draining sidecar looks whether it is done.
+	// look is how often a draining sidecar looks whether it is done, and ask how
+	// often it asks whether the app is.
 	look = 20 * time.Millisecond
+	ask  = 250 * time.Millisecond
 	// lastWords is for scrapes and probes that are being answered at the end.
 	lastWords = time.Second
 )
@@ -26,8 +31,9 @@ func (sc *sidecar) beginDrain() {
 }
 
 // stop ends the sidecar in order: it accepts for the rest of the grace, until its
-// callers have heard that it is going; drains what they sent; keeps the app's way
-// out open for as long as the app may use it. Operators are answered until after that.
+// callers have heard that it is going; drains what they sent; and keeps the app's way
+// out open for as long as the app lives: until it holds no connection to us, and its
+// own port is closed. Operators are answered until after that.
 func (sc *sidecar) stop(ctx context.Context) {
 	sc.beginDrain()
 	sleep(ctx, sc.settings.Grace-time.Since(sc.drainedAt))
@@ -36,11 +42,11 @@ func (sc *sidecar) stop(ctx context.Context) {
 	defer cancel()
 	sc.inbound.set.StopAccepting()
 	sc.gateway.set.StopAccepting()
-	waitFor(ctx, sc.inbound.set.Finished)
-	waitFor(ctx, sc.gateway.set.Finished)
-	waitFor(ctx, func() bool { return sc.outbound.set.Open() == 0 }) // the app may call until it is gone
+	waitFor(ctx, look, sc.inbound.set.Finished)
+	waitFor(ctx, look, sc.gateway.set.Finished)
+	waitFor(ctx, ask, func() bool { return sc.outbound.set.Open() == 0 && gone(ctx, sc.settings.App) })
 	sc.outbound.set.StopAccepting()
-	waitFor(ctx, sc.outbound.set.Finished)
+	waitFor(ctx, look, sc.outbound.set.Finished)
 
 	cut := 0
 	for _, side := range sc.sides() {
@@ -67,6 +73,17 @@ func (sc *sidecar) closeOperators(ctx context.Context) {
 	}
 }
 
+// gone reports whether nobody listens where the app did.
+func gone(ctx context.Context, app string) bool {
+	dialer := net.Dialer{Timeout: ask}
+	conn, err := dialer.DialContext(ctx, "tcp", app)
+	if err != nil {
+		return errors.Is(err, syscall.ECONNREFUSED)
+	}
+	_ = conn.Close() // nothing was written that could be lost
+	return false
+}
+
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -76,8 +93,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-func waitFor(ctx context.Context, done func() bool) {
-	ticker := time.NewTicker(look)
+func waitFor(ctx context.Context, every time.Duration, done func() bool) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for !done() {
 		select {

@@ -3,6 +3,8 @@ package http1
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Error says what went wrong with an exchange.
@@ -55,6 +57,9 @@ var statuses = map[string]int{
 	BadReply: 502, CallerGone: 0, CallerTimeout: 408, BadRequest: 400, HeadTooLarge: 431,
 	BodyTooLarge: 413, BadVersion: 505, TooManyConns: 503, ShuttingDown: 503, NoReply: 500, Loop: 508, WrongMethod: 400,
 }
+
+// Reasons lists every reason that an Error may have, in alphabetical order.
+func Reasons() []string { return slices.Sorted(maps.Keys(statuses)) }
 
 // Status is the one place that turns an error into the status of a reply. 0: there is nobody to
 // reply to.

@@ -1,7 +1,7 @@
 // Package metrics counts what happens, for Prometheus.
 //
 // A Metrics owns a registry of its own, so two of them never meet. What a
-// request touches (Request, TagSource, Fallback) costs one look-up in a map that
+// request touches (Record) costs look-ups in a map that
 // nobody writes to, and no allocation. What others count already is read at the
 // scrape (Func). docs/metrics.md lists every metric with the values of its labels.
 package metrics
@@ -38,8 +38,8 @@ func (d Direction) String() string {
 	return "inbound"
 }
 
-// Other is the tag to count a request under whose tag no version has: callers
-// choose the tags that they send, and each new one would be a time series more.
+// Other is the tag that a request counts under whose own the policy does not name:
+// callers choose the tags that they send, and each would be a time series more.
 const Other = "other"
 
 // durationBuckets are upper limits in seconds: from a reply out of memory beside
@@ -56,6 +56,7 @@ type Metrics struct {
 	requests  *children[requestKey, requestChild]
 	sources   *children[sourceKey, prometheus.Counter]
 	fallbacks *children[fallbackKey, prometheus.Counter]
+	failures  *children[failureKey, prometheus.Counter]
 	reloads   *prometheus.CounterVec
 
 	accessLog *slog.Logger // nil: none is kept
@@ -78,6 +79,11 @@ type sourceKey struct {
 
 type fallbackKey struct{ service, tag, reason string }
 
+type failureKey struct {
+	direction Direction
+	reason    string
+}
+
 // New makes the counters, with those of the Go runtime and of the process, in a
 // registry of their own. The version is shown by graylane_build_info.
 func New(version string) *Metrics {
@@ -98,6 +104,10 @@ func New(version string) *Metrics {
 		Name: "graylane_fallback_total",
 		Help: "Tagged requests that base served in place of the version with their tag, by why.",
 	}, []string{"service", "tag", "reason"})
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "graylane_errors_total",
+		Help: "Requests that were not passed on, or not whole, by why.",
+	}, []string{"direction", "error"})
 	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "graylane_policy_reloads_total",
 		Help: "New contents of the policy file, by what came of them.",
@@ -122,10 +132,13 @@ func New(version string) *Metrics {
 		fallbacks: newChildren(func(k fallbackKey) prometheus.Counter {
 			return fallbacks.WithLabelValues(k.service, k.tag, k.reason)
 		}),
+		failures: newChildren(func(k failureKey) prometheus.Counter {
+			return failures.WithLabelValues(k.direction.String(), k.reason)
+		}),
 		reloads: reloads,
 	}
 	m.registry.MustRegister(
-		requests, durations, sources, fallbacks, reloads, build, &m.policy, &m.versions,
+		requests, durations, sources, fallbacks, failures, reloads, build, &m.policy, &m.versions,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -156,6 +169,20 @@ func (m *Metrics) TagSource(d Direction, source string) {
 // its tag, and why: a policy.Reason. For the tag the same holds as for Request.
 func (m *Metrics) Fallback(service, tag, reason string) {
 	m.fallbacks.get(fallbackKey{service, tag, reason}).Inc()
+}
+
+// Failure counts a request that was not passed on, or not whole, and why: an error
+// of this package or of package http1.
+func (m *Metrics) Failure(d Direction, reason string) {
+	m.failures.get(failureKey{d, reason}).Inc()
+}
+
+// Expect makes the fallback counters of a tagged version at 0, so that increase()
+// sees the first fallback. The reasons are those that a fallback has.
+func (m *Metrics) Expect(service, tag string, reasons ...string) {
+	for _, reason := range reasons {
+		m.fallbacks.get(fallbackKey{service, tag, reason})
+	}
 }
 
 // Func adds a metric that is read at each scrape by calling f, which must be

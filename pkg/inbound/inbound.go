@@ -45,6 +45,8 @@ type call struct {
 	rules  policy.Request
 	record metrics.Record
 	start  time.Time
+
+	trusted bool // the caller may hand over a tag
 }
 
 // Serve hands one request to the app and counts it.
@@ -62,8 +64,8 @@ func (i *Inbound) Serve(x *http1.Exchange) {
 	}
 
 	if c.policy == nil {
-		c.record.Reason = policy.Unavailable.String()
-		x.Reply(503, "no_policy", "no policy is in force yet: see /ready on the health port")
+		c.record.Reason, c.record.Error = policy.Unavailable.String(), metrics.NoPolicy
+		x.Reply(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
 	} else {
 		i.hand(c)
 	}
@@ -79,6 +81,7 @@ func (i *Inbound) hand(c *call) {
 	i.writeMark(c)
 	c.record.Reason = policy.Local.String()
 	if err := c.x.Send(i.App); err != nil {
+		_, c.record.Error = http1.Status(err)
 		c.x.Fail(err)
 	}
 }

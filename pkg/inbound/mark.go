@@ -1,7 +1,6 @@
 package inbound
 
 import (
-	"graylane/internal/metrics"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -14,7 +13,7 @@ func (i *Inbound) readMark(c *call) {
 	// read, since what stands in the tracestate of a bad traceparent goes with it.
 	i.Carrier.Make(&c.x.Req, &c.ids)
 	if !known {
-		tag, source = i.decide(c)
+		tag, source = i.settle(c)
 	}
 	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
 }
@@ -25,7 +24,8 @@ func (i *Inbound) knownTag(c *call) (tag string, source propagate.Source, ok boo
 	if !c.policy.Enabled {
 		return policy.Base, propagate.SourceOff, true
 	}
-	if !i.believes(c) {
+	c.trusted = i.believes(c)
+	if !c.trusted {
 		return "", 0, false
 	}
 	if tag, source, ok := i.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
@@ -35,7 +35,21 @@ func (i *Inbound) knownTag(c *call) (tag string, source propagate.Source, ok boo
 	return tag, propagate.SourceLedger, ok
 }
 
-// decide asks the rules: this is the first sidecar of the chain.
+// settle starts a chain, since nothing says whose the request is: this is the first
+// sidecar. Calls of one trace that come at the same moment go by one decision; but a
+// stranger continues no trace of ours.
+func (i *Inbound) settle(c *call) (string, propagate.Source) {
+	tag, source := i.decide(c)
+	if source == propagate.SourceUndecided || !c.trusted {
+		return tag, source
+	}
+	if settled := i.Ledger.Settle(c.start, &c.ids, tag); settled != tag {
+		return settled, propagate.SourceLedger
+	}
+	return tag, source
+}
+
+// decide asks the rules.
 func (i *Inbound) decide(c *call) (string, propagate.Source) {
 	c.rules = policy.Request{
 		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
@@ -78,9 +92,6 @@ func (i *Inbound) writeMark(c *call) {
 	} else {
 		i.Carrier.Strip(&c.x.Req, &c.wire)
 	}
-	c.record.Tag = metrics.Other
-	if c.policy.Names(c.mark.Tag) {
-		c.record.Tag = c.mark.Tag
-	}
+	c.record.Tag, c.record.Unnamed = c.mark.Tag, !c.policy.Names(c.mark.Tag)
 	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"graylane/internal/metrics"
 	"graylane/pkg/policy"
 )
 
@@ -28,7 +29,7 @@ func (g Gateway) answered(c *call, cors *policy.Cors) bool {
 	}
 	headers := x.Req.Get("Access-Control-Request-Headers")
 	if !cors.AllowsOrigin(origin) || !cors.AllowsMethod(method) || preflight && !cors.AllowsHeaders(headers) {
-		g.refuse(c, 403, "cors", "the policy does not allow this to pages of that origin")
+		c.refuse(403, metrics.CORS, "the policy does not allow this to pages of that origin")
 		return true
 	}
 	if cors.Origins == nil {

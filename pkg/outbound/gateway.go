@@ -18,7 +18,7 @@ type Gateway struct{ *Outbound }
 func (g Gateway) Serve(x *http1.Exchange) {
 	c := g.begin(x, metrics.Gateway)
 	if c.policy == nil {
-		g.refuse(c, 503, "no_policy", "no policy is in force yet: see /ready on the health port")
+		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
 	} else {
 		g.enter(c)
 	}
@@ -28,7 +28,7 @@ func (g Gateway) Serve(x *http1.Exchange) {
 func (g Gateway) enter(c *call) {
 	route := c.policy.RouteFor(c.x.Req.Path())
 	if route == nil || c.x.Req.Connect() {
-		g.refuse(c, 404, "no_route", "no route of the policy leads there")
+		c.refuse(404, metrics.NoRoute, "no route of the policy leads there")
 		return
 	}
 	c.service = route.Service
@@ -37,7 +37,7 @@ func (g Gateway) enter(c *call) {
 	}
 	path, ok := route.Stripped(c.path[:0], c.x.Req.Path())
 	if !ok {
-		g.refuse(c, 400, "bad_path", "dot segments or slashes hide in the part of the path that names the service")
+		c.refuse(400, metrics.BadPath, "dot segments or slashes hide in the part of the path that names the service")
 		return
 	}
 	c.path = path

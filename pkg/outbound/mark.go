@@ -1,7 +1,6 @@
 package outbound
 
 import (
-	"graylane/internal/metrics"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -15,13 +14,9 @@ func (o *Outbound) readMark(c *call) {
 	// read, since what stands in the tracestate of a bad traceparent goes with it.
 	o.Carrier.Make(&c.x.Req, &c.ids)
 	if !known {
-		tag, source = o.decide(c)
+		tag, source = o.settle(c)
 	}
 	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
-	if !known && c.mark.Decided() {
-		// The app's further calls under the same trace id are of this chain.
-		o.Ledger.Put(c.start, &c.ids, tag)
-	}
 }
 
 // knownTag asks, in this order: what the app forwarded, the inbound request that
@@ -39,7 +34,20 @@ func (o *Outbound) knownTag(c *call) (tag string, source propagate.Source, ok bo
 	return o.Tag, propagate.SourcePod, o.Tag != "" && o.Tag != policy.Base
 }
 
-// decide asks the rules: nothing says whose the request is, so a chain starts here.
+// settle starts a chain, since nothing says whose the request is. The app's further
+// calls under the same trace id belong to it, also those of this very moment.
+func (o *Outbound) settle(c *call) (string, propagate.Source) {
+	tag, source := o.decide(c)
+	if source == propagate.SourceUndecided {
+		return tag, source
+	}
+	if settled := o.Ledger.Settle(c.start, &c.ids, tag); settled != tag {
+		return settled, propagate.SourceLedger
+	}
+	return tag, source
+}
+
+// decide asks the rules.
 func (o *Outbound) decide(c *call) (string, propagate.Source) {
 	o.ask(c)
 	if o.LogInputs {
@@ -71,9 +79,6 @@ func (o *Outbound) writeMark(c *call) {
 		o.Carrier.Strip(&c.x.Req, &c.wire)
 	}
 	c.record.Service = c.service.Name
-	c.record.Tag = metrics.Other
-	if c.policy.Names(c.mark.Tag) {
-		c.record.Tag = c.mark.Tag
-	}
+	c.record.Tag, c.record.Unnamed = c.mark.Tag, !c.policy.Names(c.mark.Tag)
 	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace
 }

@@ -55,9 +55,9 @@ func (o *Outbound) Serve(x *http1.Exchange) {
 	c := o.begin(x, metrics.Outbound)
 	switch {
 	case c.policy == nil:
-		o.refuse(c, 503, "no_policy", "no policy is in force yet: see /ready on the health port")
+		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
 	case len(x.Req.Authority()) == 0:
-		o.refuse(c, 400, "no_host", "the request names no host, so there is nowhere to send it")
+		c.refuse(400, metrics.NoHost, "the request names no host, so there is nowhere to send it")
 	default:
 		o.route(c)
 	}
@@ -82,12 +82,6 @@ func (o *Outbound) end(c *call) {
 	c.record.Status, c.record.Took = c.x.Status(), o.now().Sub(c.start)
 	o.Metrics.Record(&c.record)
 	o.calls.Put(c)
-}
-
-// refuse answers a request that cannot be sent anywhere.
-func (o *Outbound) refuse(c *call, status int, reason, text string) {
-	c.record.Reason = policy.Unavailable.String()
-	c.x.Reply(status, reason, text)
 }
 
 func (o *Outbound) route(c *call) {

@@ -232,8 +232,8 @@ func TestGrayThatIsDownFallsBackAndKeepsItsTag(t *testing.T) {
 	if got := base.got("X-Gray"); got != "gray" {
 		t.Errorf("X-Gray at base: got %q, want gray", got)
 	}
-	if status, _ := p.get(t, "http://strict/", "X-Gray", "gray"); status/100 != 5 {
-		t.Errorf("without fallback: got %d, want an error", status)
+	if status, by := p.get(t, "http://strict/", "X-Gray", "gray"); status != 503 || by != "unavailable" {
+		t.Errorf("without fallback: got %d by %q, want 503 by unavailable", status, by)
 	}
 }
 
@@ -242,8 +242,8 @@ func TestBaseThatIsDownNeverGoesToGray(t *testing.T) {
 	p := newPod(t, shop(base, gray))
 	base.stop()
 	for range 20 {
-		if status, by := p.get(t, "http://users/"); status/100 != 5 {
-			t.Fatalf("got %d by %q, want an error", status, by)
+		if status, by := p.get(t, "http://users/"); status != 503 || by != "unavailable" {
+			t.Fatalf("got %d by %q, want 503 by unavailable", status, by)
 		}
 	}
 	if got := gray.hits.Load(); got != 0 {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"graylane/internal/http1"
+	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
@@ -12,9 +13,7 @@ import (
 // pass sends a request to where it was going.
 func (o *Outbound) pass(c *call) {
 	c.record.Reason = policy.PassThrough.String()
-	if err := relay(c.x, o.Table.Stranger(c.x.Req.Authority())); err != nil {
-		c.x.Fail(err)
-	}
+	c.fail(relay(c.x, o.Table.Stranger(c.x.Req.Authority())))
 }
 
 // send tries endpoints of the version that was decided for, then of the version
@@ -30,12 +29,30 @@ func (o *Outbound) send(c *call, d policy.Decision) {
 	c.record.Reason, c.record.Fallback = d.Reason.String(), d.Reason.Fallback()
 	switch {
 	case errors.Is(err, errFull):
-		c.x.Reply(503, "overloaded", "every endpoint that may serve this request has as many as its limit allows")
-	case err != nil && !errors.Is(err, errNone):
-		c.x.Fail(err)
-	case d.Version == nil:
-		c.x.Reply(503, d.Reason.String(), "no version of the service may serve this request now")
+		c.refuse(503, metrics.Overloaded, "every endpoint that may serve this request has as many as its limit allows")
+	case d.Version != nil:
+		c.fail(err)
+	case err == nil || errors.Is(err, errNone):
+		c.refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
+	default:
+		_, why := http1.Status(err)
+		c.refuse(503, metrics.Unavailable, "no endpoint that may serve this request could be reached: "+why)
 	}
+}
+
+// refuse answers in place of an endpoint.
+func (c *call) refuse(status int, reason, text string) {
+	c.record.Reason, c.record.Error = policy.Unavailable.String(), reason
+	c.x.Reply(status, reason, text)
+}
+
+// fail answers what became of a request that was sent; nil: it was answered.
+func (c *call) fail(err error) {
+	if err == nil {
+		return
+	}
+	_, c.record.Error = http1.Status(err)
+	c.x.Fail(err)
 }
 
 // try sends the request to endpoints of one version in turn, until one serves it.

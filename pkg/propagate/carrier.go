@@ -141,6 +141,7 @@ func (c *Carrier) IDs(h Header, ids *IDs) {
 		}
 		ids.broken = ids.broken || f == traceparent && !ok
 	}
+	ids.came = ids.n
 	clear(ids.lines[:]) // ids outlives the head
 	ids.from.opaque = nil
 }

@@ -22,6 +22,7 @@ import (
 type IDs struct {
 	keys   [2 * formatCount]key
 	n      int
+	came   int       // of the keys: those of ids that came with the request, the others were made
 	asked  formatSet // the formats whose ids are keys
 	found  formatSet // the formats that hold an id, made ones included
 	broken bool      // a traceparent came that is invalid
@@ -57,7 +58,7 @@ const (
 )
 
 func (ids *IDs) reset(asked formatSet) {
-	ids.n, ids.length = 0, 0
+	ids.n, ids.came, ids.length = 0, 0, 0
 	ids.asked, ids.found = asked, 0
 	ids.broken = false
 	ids.from, ids.record = origin{}, unsaid

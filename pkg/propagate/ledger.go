@@ -37,10 +37,12 @@ func NewLedger(size int, ttl time.Duration) *Ledger {
 
 // Put remembers tag under every id of ids, base as well as any other. It is for decided requests: one
 // that nobody has marked is not put, so that it erases nothing.
-func (l *Ledger) Put(now time.Time, ids *IDs, tag string) {
+func (l *Ledger) Put(now time.Time, ids *IDs, tag string) { l.put(now, ids.keys[:ids.n], tag) }
+
+func (l *Ledger) put(now time.Time, keys []key, tag string) {
 	clash := false
-	for i := range ids.keys[:ids.n] {
-		k := &ids.keys[i]
+	for i := range keys {
+		k := &keys[i]
 		hash := l.hash(k)
 		if l.shardOf(hash).put(now, l.ttl, hash, k, tag) {
 			clash = true
@@ -50,6 +52,23 @@ func (l *Ledger) Put(now time.Time, ids *IDs, tag string) {
 	if clash {
 		l.conflicts.Add(1)
 	}
+}
+
+// Settle is for a request that starts a chain here: it returns the tag that is known for the first id
+// that came with it, if one is, and else remembers tag for those that came. So requests of one trace
+// that are decided at the same moment all go by the decision of one. Ids that were made for the
+// request are left to Put, for where somebody gets to see them.
+func (l *Ledger) Settle(now time.Time, ids *IDs, tag string) string {
+	came := ids.keys[:ids.came]
+	for i := range came {
+		if !came[i].alias {
+			hash := l.hash(&came[i])
+			tag = l.shardOf(hash).settle(now, l.ttl, hash, &came[i], tag)
+			break
+		}
+	}
+	l.put(now, came, tag)
+	return tag
 }
 
 // Get returns the tag of the first id, in the order of the trace headers, that is known and not

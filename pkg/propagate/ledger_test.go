@@ -265,3 +265,49 @@ func TestShardsFor(t *testing.T) {
 		}
 	}
 }
+
+func TestSettleLetsOneDecideForAll(t *testing.T) {
+	l := NewLedger(1000, time.Minute)
+	var wg sync.WaitGroup
+	got := make([]string, 64)
+	for i := range got {
+		wg.Go(func() { got[i] = l.Settle(start, cameWith(request(1)), []string{"base", "gray"}[i%2]) })
+	}
+	wg.Wait()
+	for i, tag := range got {
+		if tag != got[0] {
+			t.Errorf("request %d goes by %q, request 0 by %q", i, tag, got[0])
+		}
+	}
+	if n := l.Conflicts(); n != 0 {
+		t.Errorf("got %d conflicts, want 0", n)
+	}
+}
+
+func TestSettleKeepsWhatIsKnown(t *testing.T) {
+	l := NewLedger(1000, time.Minute)
+	l.Put(start, request(1), "gray")
+	if got := l.Settle(start, cameWith(request(1)), "base"); got != "gray" {
+		t.Errorf("got %q, want gray", got)
+	}
+	if got := l.Settle(start.Add(2*time.Minute), cameWith(request(1)), "base"); got != "base" {
+		t.Errorf("after the ttl: got %q, want base", got)
+	}
+}
+
+func TestSettleRemembersNoIDsThatWereMade(t *testing.T) {
+	l := NewLedger(1000, time.Minute)
+	ids := request(1) // none of these came
+	if got := l.Settle(start, ids, "gray"); got != "gray" {
+		t.Errorf("got %q, want gray", got)
+	}
+	if n := l.Len(); n != 0 {
+		t.Errorf("got %d ids remembered, want 0", n)
+	}
+}
+
+// cameWith makes all of ids such that came with the request.
+func cameWith(ids *IDs) *IDs {
+	ids.came = ids.n
+	return ids
+}

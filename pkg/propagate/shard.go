@@ -42,6 +42,27 @@ const tickLength = 100 * time.Millisecond
 func (s *shard) put(now time.Time, ttl time.Duration, hash uint64, k *key, tag string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.store(now, ttl, hash, k, tag)
+}
+
+// settle returns the tag that is known, or else puts this one and returns it.
+func (s *shard) settle(now time.Time, ttl time.Duration, hash uint64, k *key, tag string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.lookUp(now, hash, k); ok {
+		return known
+	}
+	s.store(now, ttl, hash, k, tag)
+	return tag
+}
+
+func (s *shard) get(now time.Time, hash uint64, k *key) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookUp(now, hash, k)
+}
+
+func (s *shard) store(now time.Time, ttl time.Duration, hash uint64, k *key, tag string) bool {
 	if s.ring == nil {
 		s.start = now
 	}
@@ -70,9 +91,7 @@ func (s *shard) put(now time.Time, ttl time.Duration, hash uint64, k *key, tag s
 	return fresh
 }
 
-func (s *shard) get(now time.Time, hash uint64, k *key) (string, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *shard) lookUp(now time.Time, hash uint64, k *key) (string, bool) {
 	e := s.find(hash, k)
 	if e == nil {
 		return "", false

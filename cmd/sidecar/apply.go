@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"graylane/pkg/policy"
+)
+
+// apply puts a policy in force: endpoints first, then the policy, then the end of
+// what only the one before had.
+func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
+	next, found := sc.table.Begin(), sc.finder.Begin(ctx)
+	p.Bind(func(v *policy.Version) policy.Backend {
+		group := next.Group(versionOf(p, v))
+		if source := sc.sourceOf(v); source != nil {
+			found.Follow(source, group)
+		}
+		return group
+	})
+	found.Wait(patience)
+	sc.store.Replace(p)
+	next.Commit()
+	found.Commit()
+	for _, s := range p.Services {
+		for _, v := range s.Versions {
+			if v.Tag != policy.Base {
+				sc.metrics.Expect(s.Name, v.Tag, fallbackReasons()...)
+			}
+		}
+	}
+	sc.metrics.Policy(p.Digest)
+	sc.reloads.Good(time.Now())
+	sc.ready.Done(taskPolicy)
+	sc.log.Info("policy in force", "digest", p.Digest, "enabled", p.Enabled, "services", len(p.Services), "rules", len(p.Rules))
+	for _, doubt := range doubts(p, sc.settings.Service, sc.settings.Tag) {
+		sc.log.Warn("this pod and the policy do not fit", "doubt", doubt, "service", sc.settings.Service, "tag", sc.settings.Tag)
+	}
+}
+
+// fallbackReasons lists why a version that exists may not serve its requests.
+func fallbackReasons() []string {
+	var reasons []string
+	for r := policy.NoEndpoint; r.Fallback(); r++ {
+		reasons = append(reasons, r.String())
+	}
+	return reasons
+}
+
+// doubts says what in the policy does not fit the service and the tag that the pod
+// was given. It is for the log alone: pods and policy change one after the other,
+// and a pod may serve what no caller names.
+func doubts(p *policy.Policy, service, tag string) []string {
+	s := p.ServiceNamed(service)
+	switch {
+	case s == nil && service != "":
+		return []string{"the policy has no service of this name, so that its edge does not hold here: is --service right?"}
+	case s == nil && anyEdge(p):
+		return []string{"the policy has services with edge: true, which hold for pods that were given their name by --service"}
+	case s == nil || len(s.Versions) == 0:
+		return nil
+	}
+	for _, v := range s.Versions {
+		if v.Tag == tag {
+			return nil
+		}
+	}
+	return []string{"the service has no version with this tag, so that no request is sent here: is --tag right?"}
+}
+
+func anyEdge(p *policy.Policy) bool {
+	for _, s := range p.Services {
+		if s.Edge {
+			return true
+		}
+	}
+	return false
+}
