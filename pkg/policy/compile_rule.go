@@ -113,35 +113,35 @@ func (c *compiler) share(r *Rule, spec *RuleSpec, at place) {
 	}
 }
 
-func (c *compiler) split(s *share, specs []LaneSpec, at place) {
+func (c *compiler) split(s *share, specs []PartSpec, at place) {
 	s.kind = split
-	const most = 100 // a lane is a byte in a table of buckets
+	const most = 100 // a part is a byte in a table of buckets
 	if len(specs) == 0 || len(specs) > most {
-		c.add(at, "%d lanes, want 1 to %d", len(specs), most)
+		c.add(at, "%d parts, want 1 to %d", len(specs), most)
 		return
 	}
 	sizes, sum := make([]Percent, len(specs)), Percent(0)
 	seen := make(map[string]bool, len(specs))
 	for i := range specs {
-		lane, item := &specs[i], at.item(i)
-		if c.tag(lane.Tag, item.key("tag")) {
-			c.policy.tags[lane.Tag] = true
+		part, item := &specs[i], at.item(i)
+		if c.tag(part.Tag, item.key("tag")) {
+			c.policy.tags[part.Tag] = true
 		}
-		if seen[lane.Tag] {
-			c.add(item.key("tag"), "%s has a lane already", quote(lane.Tag))
+		if seen[part.Tag] {
+			c.add(item.key("tag"), "%s has a part already", quote(part.Tag))
 		}
-		seen[lane.Tag] = true
-		s.tags = append(s.tags, lane.Tag)
-		if lane.Percent != nil {
-			sizes[i] = *lane.Percent
-			sum += *lane.Percent
+		seen[part.Tag] = true
+		s.tags = append(s.tags, part.Tag)
+		if part.Percent != nil {
+			sizes[i] = *part.Percent
+			sum += *part.Percent
 		}
 	}
 	if sum > whole {
 		c.add(at, "%v percent together, want at most 100", sum)
 		return
 	}
-	s.lanes = lanesOf(sizes)
+	s.parts = partsOf(sizes)
 }
 
 func (c *compiler) ramp(r *ramp, spec *RampSpec, at place) {

@@ -148,7 +148,7 @@ func (s *share) text(now time.Time) string {
 	case ramped:
 		return fmt.Sprintf("share %v %% at %s", s.at(now), now.Format(time.RFC3339))
 	case split:
-		return "lanes " + strings.Join(s.tags, ", ")
+		return "parts " + strings.Join(s.tags, ", ")
 	}
 	return fmt.Sprintf("share %v %%", s.at(now))
 }

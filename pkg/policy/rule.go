@@ -40,8 +40,8 @@ func (r *Rule) take(in *reader) draw {
 	}
 	switch {
 	case s.kind == split:
-		if lane := s.lanes[d.bucket]; lane != noLane {
-			d.tag = s.tags[lane]
+		if part := s.parts[d.bucket]; part != noPart {
+			d.tag = s.tags[part]
 		}
 	case d.bucket < d.size:
 		d.tag = r.Tag

@@ -12,8 +12,8 @@ type share struct {
 	salt  uint64 // hash of the rule's salt
 	size  Percent
 	ramp  ramp
-	lanes []uint8  // lane of each bucket; noLane: outside
-	tags  []string // of the lanes
+	parts []uint8  // part of each bucket; noPart: outside
+	tags  []string // of the parts
 }
 
 type shareKind uint8
@@ -25,8 +25,8 @@ const (
 	split
 )
 
-// noLane marks a bucket of a split that no lane has.
-const noLane = 255
+// noPart marks a bucket of a split that no part has.
+const noPart = 255
 
 // at returns the share at that time.
 func (s *share) at(now time.Time) Percent {
@@ -96,33 +96,33 @@ func (r *ramp) at(now time.Time) Percent {
 	return r.from + Percent(way)/r.step*r.step
 }
 
-// lanesOf gives each bucket to a lane. The first lane fills from the bottom,
+// partsOf gives each bucket to a part. The first part fills from the bottom,
 // the last from the top, those between from places between; a bucket that an
-// earlier lane has is passed over. So with two lanes nobody moves when a share
-// is raised, and with more a raised lane moves at most as many as it gains.
+// earlier part has is passed over. So with two parts nobody moves when a share
+// is raised, and with more a raised part moves at most as many as it gains.
 // (With three that nobody ever moves is impossible.)
-func lanesOf(sizes []Percent) []uint8 {
-	lanes := make([]uint8, whole)
-	for i := range lanes {
-		lanes[i] = noLane
+func partsOf(sizes []Percent) []uint8 {
+	parts := make([]uint8, whole)
+	for i := range parts {
+		parts[i] = noPart
 	}
-	for lane, size := range sizes {
-		at, step := start(lane, len(sizes))
+	for part, size := range sizes {
+		at, step := start(part, len(sizes))
 		for ; size > 0; at += step {
 			at = (at + int(whole)) % int(whole)
-			if lanes[at] == noLane {
-				lanes[at] = uint8(lane)
+			if parts[at] == noPart {
+				parts[at] = uint8(part)
 				size--
 			}
 		}
 	}
-	return lanes
+	return parts
 }
 
-// start returns where a lane begins to fill, and in which direction.
-func start(lane, lanes int) (at, step int) {
-	if lane == lanes-1 && lane > 0 {
+// start returns where a part begins to fill, and in which direction.
+func start(part, parts int) (at, step int) {
+	if part == parts-1 && part > 0 {
 		return int(whole) - 1, -1
 	}
-	return lane * int(whole) / max(lanes-1, 1), 1
+	return part * int(whole) / max(parts-1, 1), 1
 }

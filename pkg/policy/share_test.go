@@ -122,46 +122,46 @@ func TestARandomShareRollsEachTime(t *testing.T) {
 	}
 }
 
-func TestTwoLanesGrowWithoutMovingAnyone(t *testing.T) {
+func TestTwoPartsGrowWithoutMovingAnyone(t *testing.T) {
 	for _, grown := range [][]Percent{{20_00, 10_00}, {10_00, 20_00}, {60_00, 40_00}, {10_00, 90_00}} {
-		before, after := lanesOf([]Percent{10_00, 10_00}), lanesOf(grown)
+		before, after := partsOf([]Percent{10_00, 10_00}), partsOf(grown)
 		for bucket := range before {
-			if before[bucket] != noLane && after[bucket] != before[bucket] {
-				t.Fatalf("with %v bucket %d moves from lane %d to %d", grown, bucket, before[bucket], after[bucket])
+			if before[bucket] != noPart && after[bucket] != before[bucket] {
+				t.Fatalf("with %v bucket %d moves from part %d to %d", grown, bucket, before[bucket], after[bucket])
 			}
 		}
 	}
 }
 
-func TestARaisedLaneMovesAtMostAsManyAsItGains(t *testing.T) {
+func TestARaisedPartMovesAtMostAsManyAsItGains(t *testing.T) {
 	sizes := []Percent{10_00, 20_00, 5_00, 30_00}
-	before := lanesOf(sizes)
-	for lane := range sizes {
+	before := partsOf(sizes)
+	for part := range sizes {
 		grown := append([]Percent(nil), sizes...)
-		grown[lane] += 35_00
-		after := lanesOf(grown)
+		grown[part] += 35_00
+		after := partsOf(grown)
 		moved := 0
 		for bucket := range before {
-			if before[bucket] != noLane && after[bucket] != before[bucket] {
+			if before[bucket] != noPart && after[bucket] != before[bucket] {
 				moved++
 			}
 		}
 		if moved > 35_00 {
-			t.Errorf("lane %d gains 3500 buckets and moves %d", lane, moved)
+			t.Errorf("part %d gains 3500 buckets and moves %d", part, moved)
 		}
 	}
 }
 
-func TestLanesAreAsLargeAsTheySay(t *testing.T) {
+func TestPartsAreAsLargeAsTheySay(t *testing.T) {
 	for _, sizes := range [][]Percent{{0}, {whole}, {1, 1}, {50_00, 50_00}, {33_33, 33_33, 33_34}, {10_00, 20_00, 30_00, 40_00}, {0, 5, 0}} {
 		got := make([]Percent, len(sizes))
-		for _, lane := range lanesOf(sizes) {
-			if lane != noLane {
-				got[lane]++
+		for _, part := range partsOf(sizes) {
+			if part != noPart {
+				got[part]++
 			}
 		}
 		if diff := cmp.Diff(sizes, got); diff != "" {
-			t.Errorf("lanes (-want +got):\n%s", diff)
+			t.Errorf("parts (-want +got):\n%s", diff)
 		}
 	}
 }

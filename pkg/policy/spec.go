@@ -26,17 +26,17 @@ type RuleSpec struct {
 	Tag     string      `yaml:"tag" doc:"Tag of the requests that the rule takes. base is a tag too: these stay base."`
 	Matches []MatchSpec `yaml:"matches" doc:"One of these must hold, and inside one all of it. Left out: every request."`
 	Percent *Percent    `yaml:"percent" doc:"Share of the matching requests that the rule takes, 0 to 100 with at most two decimals."`
-	Split   []LaneSpec  `yaml:"split" doc:"Several tags, each with a share, in place of tag and percent."`
+	Split   []PartSpec  `yaml:"split" doc:"Several tags, each with a share, in place of tag and percent."`
 	Ramp    *RampSpec   `yaml:"ramp" doc:"A share that grows with the clock, in place of percent."`
 	By      *BySpec     `yaml:"by" doc:"What a share sticks to: the same key, the same answer, on every pod and after a restart. Without the key the rule does not match. Left out: random for each request that is decided."`
 	Salt    string      `yaml:"salt" doc:"Salt of the share's hash. Default: the rule's name. Rules with the same salt and key take the same users."`
 	Active  *ActiveSpec `yaml:"active" doc:"When the rule works at all. Left out: always."`
 }
 
-// LaneSpec is one tag of a split and its share.
-type LaneSpec struct {
+// PartSpec is one tag of a split and its share.
+type PartSpec struct {
 	Tag     string   `yaml:"tag" need:"yes" doc:"Tag of the requests in this share."`
-	Percent *Percent `yaml:"percent" need:"yes" doc:"Share, 0 to 100 with at most two decimals; all lanes together at most 100."`
+	Percent *Percent `yaml:"percent" need:"yes" doc:"Share, 0 to 100 with at most two decimals; all parts together at most 100."`
 }
 
 // RampSpec is a share that is a function of the clock.
