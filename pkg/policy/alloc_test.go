@@ -27,7 +27,7 @@ func (h *header) Values(dst [][]byte, name string) [][]byte {
 	return dst
 }
 
-func TestDecisionsDoNotAllocate(t *testing.T) {
+func TestDecisionsAllocateNothing(t *testing.T) {
 	p := mustParse(t, shop+`
   - {name: wild, hosts: ["*.shop.svc"], versions: [{tag: base, endpoints: ["a:1"]}]}
 `)

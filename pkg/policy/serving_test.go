@@ -93,7 +93,11 @@ services:
 	if _, ok := p.Key(orders, one); ok {
 		t.Error("a service that is not balanced by hash has a key")
 	}
-	req := &Request{Headers: &header{{"X-User-Id", []byte("1")}}}
+}
+
+func TestAKeyAllocatesNothing(t *testing.T) {
+	p := mustParse(t, "services: [{name: users, balance: {type: hash, by: {header: X-User-Id}}, versions: [{tag: base, endpoints: []}]}]")
+	users, req := p.ServiceNamed("users"), &Request{Headers: &header{{"X-User-Id", []byte("1")}}}
 	if n := testing.AllocsPerRun(100, func() { p.Key(users, req) }); n != 0 && !raceDetector {
 		t.Errorf("got %v allocations for a key, want 0", n)
 	}

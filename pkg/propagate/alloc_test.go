@@ -90,7 +90,7 @@ func TestNothingAllocates(t *testing.T) {
 }
 
 // A Wire is made for each request from the policy in force; it must stay on the stack.
-func TestAWireNeedsNoHeap(t *testing.T) {
+func TestAWireAllocatesNothing(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	c := carrier(t, Config{})
 	h := parse(usual)
