@@ -1,8 +1,10 @@
 # `make` lists the targets. Nothing here is needed to build or to test: `go build ./cmd/sidecar`, `go test -count=1 ./...`.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt demo bench fuzz desync ci
+.PHONY: help build test race lint fmt demo timing bench soak fuzz desync ci
 
 FUZZTIME ?= 30s
+SOAKTIME ?= 3m
+BENCH ?=
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +27,17 @@ fmt: ## format the code
 demo: ## start the demo shop
 	go run ./demo
 
-bench: ## run the benchmarks
+timing: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
+
+bench: build ## measure the sidecar beside HAProxy, nginx and plain Go proxies; flags in BENCH; see docs/performance.md
+	cd bench && go build -o ../bin/bench .
+	bin/bench -sidecar bin/sidecar $(BENCH)
+
+soak: ## put all kinds of traffic through two sidecars for SOAKTIME (3m) under the race detector; then all tests of the relay
+	GRAYLANE_SOAK=$(SOAKTIME) go test -race -count=1 -timeout 1h -run Soak -v ./test/relay
+	go test -race -count=3 -timeout 1h ./internal/http1 ./test/relay
+	cd test/differential && go test -race -count=1 ./...
 
 fuzz: ## run every fuzz test for FUZZTIME (30s)
 	@set -e; for package in $$(go list ./...); do \
@@ -37,7 +48,7 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 	done
 
 desync: ## run the tables of http-desync-guardian, which lie in DIR
-	GRAYLANE_DESYNC_DIR=$(abspath $(DIR)) go test -count=1 -run Desync -v ./internal/http1
+	GRAYLANE_DESYNC_DIR=$(abspath $(DIR)) go test -count=1 -run Desync -v ./internal/http1 ./test/relay
 
 ci: ## run what a change must pass
 	bash .ci/run
