@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"graylane/internal/discovery"
 	"graylane/pkg/policy"
 )
 
@@ -22,6 +24,7 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	sc.store.Replace(p)
 	next.Commit()
 	found.Commit()
+	sc.owners.Set(places(p))
 	for _, s := range p.Services {
 		for _, v := range s.Versions {
 			if v.Tag != policy.Base {
@@ -36,6 +39,21 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	for _, doubt := range doubts(p, sc.settings.Service, sc.settings.Tag) {
 		sc.log.Warn("this pod and the policy do not fit", "doubt", doubt, "service", sc.settings.Service, "tag", sc.settings.Tag)
 	}
+}
+
+// places lists where the services of a policy are found.
+func places(p *policy.Policy) []discovery.Place {
+	all := make([]discovery.Place, 0, len(p.Services))
+	for _, s := range p.Services {
+		place := discovery.Place{Service: s.Name, Names: slices.Clone(s.Hosts)}
+		for _, v := range s.Versions {
+			for _, target := range v.Endpoints {
+				place.Names = append(place.Names, target.Address)
+			}
+		}
+		all = append(all, place)
+	}
+	return all
 }
 
 // fallbackReasons lists why a version that exists may not serve its requests.

@@ -6,15 +6,75 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 
 	"graylane/internal/http1"
 )
 
-// dialer returns the way to connect to endpoints that refuses to connect to the
-// given listeners of this sidecar: the request would come back to us for ever.
-func dialer(own []net.Addr) func(ctx context.Context, addr string) (net.Conn, error) {
+// guard keeps calls from going round in a circle: those that lead to our own
+// listeners, and those that the kernel brings back to us, since it was told to
+// leave another user's calls alone than ours.
+type guard struct {
+	own []net.Addr // the listeners that redirected calls come in at
+
+	mu        sync.Mutex
+	now, then rounds // of the last turn and the one before it
+	turnedAt  time.Time
+}
+
+// rounds is the connections that were made and that arrived, by their ends.
+type rounds struct{ made, arrived map[ends]struct{} }
+
+type ends struct{ from, to netip.AddrPort }
+
+// turn is how long the ends of a connection are remembered at least: one that
+// comes back does so within the time of a handshake.
+const turn = 2 * time.Second
+
+var errLoop = errors.New("it leads back to this sidecar")
+
+// arrived notes a redirected connection, and refuses one that is for ourselves or
+// that we made.
+func (g *guard) arrived(peer, dst netip.AddrPort) error {
+	for _, addr := range g.own {
+		if leadsTo(dst, addr) {
+			return errLoop
+		}
+	}
+	return g.note(ends{peer, dst}, func(r *rounds) (mine, other map[ends]struct{}) { return r.arrived, r.made })
+}
+
+// made notes a connection of ours, and refuses one that has arrived here.
+func (g *guard) made(from, to netip.AddrPort) error {
+	return g.note(ends{from, to}, func(r *rounds) (mine, other map[ends]struct{}) { return r.made, r.arrived })
+}
+
+// note is asked at both ends of a connection, in either order: the second sees
+// what the first has noted.
+func (g *guard) note(e ends, sides func(*rounds) (mine, other map[ends]struct{})) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); g.now.made == nil || now.Sub(g.turnedAt) > turn {
+		g.then, g.turnedAt = g.now, now
+		g.now = rounds{made: make(map[ends]struct{}), arrived: make(map[ends]struct{})}
+	}
+	mine, other := sides(&g.now)
+	mine[e] = struct{}{}
+	_, before := sides(&g.then)
+	if _, ok := other[e]; ok {
+		return errLoop
+	}
+	if _, ok := before[e]; ok {
+		return errLoop
+	}
+	return nil
+}
+
+// dialer returns the way to connect that refuses to connect to the given
+// listeners of this sidecar, and notices when it was brought back here.
+func (g *guard) dialer(own []net.Addr) func(ctx context.Context, addr string) (net.Conn, error) {
 	d := net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 6},
 		// The address is resolved by now, so that no name leads around the guard.
@@ -25,17 +85,24 @@ func dialer(own []net.Addr) func(ctx context.Context, addr string) (net.Conn, er
 			}
 			for _, addr := range own {
 				if leadsTo(to, addr) {
-					return &http1.Error{Op: "connect", Addr: address, Reason: "loop", Err: errLoop}
+					return &http1.Error{Op: "connect", Addr: address, Reason: http1.Loop, Err: errLoop}
 				}
 			}
 			return nil
 		},
 	}
 	d.SetMultipathTCP(false)
-	return func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.made(tcpAddr(conn.LocalAddr()), tcpAddr(conn.RemoteAddr())); err != nil {
+			return nil, errors.Join(&http1.Error{Op: "connect", Addr: addr, Reason: http1.Loop, Err: err}, conn.Close())
+		}
+		return conn, nil
+	}
 }
-
-var errLoop = errors.New("the address is this sidecar's own")
 
 // leadsTo reports whether a connection to the address would arrive at the
 // listener: the same port, and the same address or one that the listener takes

@@ -44,6 +44,9 @@ type settings struct {
 	MaxConnections int           // of each side
 	HeadTimeout    time.Duration // above 0
 
+	OpaquePorts []uint16
+	TCPIdle     time.Duration // 0 for no limit
+
 	LogLevel  slog.Level
 	LogFormat string // "text" or "json"
 	AccessLog bool
@@ -96,6 +99,8 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		MaxHead:        int(src.bytes("max-head", minHead, maxHead)),
 		MaxBody:        src.bytes("max-body", 0, math.MaxInt64),
 		HeadTimeout:    src.duration("head-timeout", time.Millisecond),
+		OpaquePorts:    src.ports("opaque-ports"),
+		TCPIdle:        src.duration("tcp-idle", 0),
 		LogLevel:       src.level("log-level"),
 		MaxConnections: src.number("max-connections", 1, maxConnections),
 		LogFormat:      src.oneOf("log-format", "text", "json"),

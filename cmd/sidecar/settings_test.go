@@ -33,8 +33,9 @@ func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
 		Grace:        5 * time.Second,
 		Drain:        10 * time.Second,
 		MaxHead:      64 << 10, MaxConnections: 20_000, HeadTimeout: 10 * time.Second,
-		LogLevel:  slog.LevelInfo,
-		LogFormat: "text",
+		OpaquePorts: []uint16{21, 22, 25, 110, 143, 587, 3306, 4222, 6667},
+		LogLevel:    slog.LevelInfo,
+		LogFormat:   "text",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("settings (got -, want +):\n%s", diff)
@@ -49,6 +50,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		"state": "/var/lib/graylane", "grace": "0s", "drain": "1m30s", "zone": "eu-1/a",
 		"log-level": "debug", "log-format": "json", "access-log": "true", "log-inputs": "true", "ledger-ttl": "1h", "ledger-size": "7",
 		"max-head": "8KiB", "max-body": "1 GiB", "max-connections": "9", "head-timeout": "3s",
+		"opaque-ports": "25, 1234", "tcp-idle": "1h",
 	}
 	want := &settings{
 		Policy: "p.yaml", State: "/var/lib/graylane",
@@ -58,6 +60,7 @@ func TestEverySettingCanBeAFlagAVariableOrAKeyOfTheFile(t *testing.T) {
 		TraceHeaders: []string{"b3", "X-Request-Id"}, TraceMake: []string{"b3"}, TraceSampled: false,
 		LedgerTTL: time.Hour, LedgerSize: 7, Grace: 0, Drain: 90 * time.Second,
 		MaxHead: 8 << 10, MaxBody: 1 << 30, MaxConnections: 9, HeadTimeout: 3 * time.Second,
+		OpaquePorts: []uint16{25, 1234}, TCPIdle: time.Hour,
 		LogLevel: slog.LevelDebug, LogFormat: "json", AccessLog: true, LogInputs: true,
 	}
 	for _, f := range flagTable() {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +41,7 @@ type sidecar struct {
 	table   *upstream.Table
 	finder  discovery.Finder
 	names   *discovery.Resolver
+	owners  *discovery.Owners
 	metrics *metrics.Metrics
 	ready   *admin.Readiness
 	reloads *admin.Reloads
@@ -53,12 +56,6 @@ type sidecar struct {
 	drainedAt time.Time // when the grace began
 }
 
-// side is one direction of traffic: its listeners, and who serves them.
-type side struct {
-	set    *listen.Set
-	server *http1.Server
-}
-
 // newSidecar makes the sidecar and binds all its listeners, or none.
 func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, error) {
 	sc := &sidecar{
@@ -69,9 +66,9 @@ func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, e
 		reloads:  new(admin.Reloads),
 		looked:   make(chan struct{}),
 		names:    &discovery.Resolver{Servers: s.DNS},
-		inbound:  new(side),
-		outbound: new(side),
-		gateway:  new(side),
+		inbound:  &side{direction: metrics.Inbound},
+		outbound: &side{direction: metrics.Outbound},
+		gateway:  &side{direction: metrics.Gateway},
 	}
 	sc.finder.Log = log
 	if s.AccessLog || s.LogInputs {
@@ -126,32 +123,39 @@ func (sc *sidecar) bind(ctx context.Context) error {
 // wire connects the parts: who serves which listener, and what they share.
 func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	s := sc.settings
-	sc.table = upstream.NewTable(http1.OriginConfig{
-		Dial: dialer(append(sc.outbound.set.Addrs(), sc.gateway.set.Addrs()...)),
-	})
-	sc.table.Zone, sc.table.Log = s.Zone, sc.log
-	app := http1.NewOrigin(s.App, http1.OriginConfig{
-		Dial: dialer(append(sc.inbound.set.Addrs(), sc.outbound.set.Addrs()...)),
-	})
+	in, out := sc.inbound.set.Addrs(), slices.Concat(sc.outbound.set.Addrs(), sc.gateway.set.Addrs())
+	g := &guard{own: slices.Concat(in, out)}
 	limits := http1.Config{
 		MaxHead: s.MaxHead, MaxBody: s.MaxBody, MaxConns: s.MaxConnections, HeadTimeout: s.HeadTimeout, Log: sc.log,
+		Keep: []string{outbound.HopsHeader},
 	}
-	towards, from := limits, limits
-	towards.CloseOnDrain, towards.Refused = true, sc.refused(metrics.Inbound)
-	from.Refused = sc.refused(metrics.Outbound)
-	sc.inbound.server = http1.NewServer(towards,
-		&inbound.Inbound{
-			Store: sc.store, App: app, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-			Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
-		})
-	out := &outbound.Outbound{
+
+	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out)})
+	sc.table.Zone, sc.table.Log = s.Zone, sc.log
+	sc.owners = &discovery.Owners{Names: sc.names, Log: sc.log}
+	from := &outbound.Outbound{
 		Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-		Tag: s.Tag, LogInputs: s.LogInputs,
+		Owner: sc.owners.At, Dial: g.dialer(g.own), Tag: s.Tag, LogInputs: s.LogInputs,
 	}
-	sc.outbound.server = http1.NewServer(from, out)
-	outside := towards
-	outside.Refused = sc.refused(metrics.Gateway)
-	sc.gateway.server = http1.NewServer(outside, outbound.Gateway{Outbound: out})
+	sc.wireSide(sc.outbound, g, from.Connect)
+	limits.Refused = sc.refused(metrics.Outbound)
+	sc.outbound.server = http1.NewServer(limits, from)
+
+	limits.CloseOnDrain = true
+	sc.wireSide(sc.gateway, g, from.Connect)
+	limits.Refused = sc.refused(metrics.Gateway)
+	sc.gateway.server = http1.NewServer(limits, outbound.Gateway{Outbound: from})
+
+	towards := &inbound.Inbound{
+		Store: sc.store, App: apps(s.App, g.dialer(g.own)), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
+		Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
+	}
+	sc.wireSide(sc.inbound, g, func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error) {
+		c.Service, c.Reason, c.Endpoint = s.Service, policy.Local.String(), dst.String()
+		return sc.inbound.dial(ctx, c.Endpoint)
+	})
+	limits.Refused = sc.refused(metrics.Inbound)
+	sc.inbound.server = http1.NewServer(limits, towards)
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
 		true, func() float64 { return float64(ledger.Conflicts()) })
@@ -165,6 +169,29 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		Drain: sc.beginDrain, Version: buildVersion(), Log: sc.log,
 	}), sc.log)
 	sc.healthServer = admin.NewServer(admin.NewHealth(sc.ready, sc.metrics), sc.log)
+}
+
+// wireSide fills in what both sides have, for redirected connections.
+func (sc *sidecar) wireSide(s *side, g *guard, connect connectFunc) {
+	s.store, s.metrics, s.guard, s.log = sc.store, sc.metrics, g, sc.log
+	s.detector.Opaque, s.relay.Idle = sc.settings.OpaquePorts, sc.settings.TCPIdle
+	s.dial, s.connect = g.dialer(g.own), connect
+	s.undecided, s.giveUp = context.WithCancel(context.Background())
+	sc.metrics.Relay(s.direction, s.relay.Open, s.relay.Bytes)
+}
+
+// apps gives the app's address for each call: the one that it was for, so that an
+// app may have several ports, and the setting for calls to the sidecar itself.
+func apps(app string, dial func(ctx context.Context, addr string) (net.Conn, error)) func(netip.AddrPort) *http1.Origin {
+	cfg := http1.OriginConfig{Dial: dial}
+	explicit, redirected := http1.NewOrigin(app, cfg), upstream.NewTable(cfg)
+	return func(dst netip.AddrPort) *http1.Origin {
+		if !dst.IsValid() {
+			return explicit
+		}
+		var scratch [80]byte // more than the text of any address and port
+		return redirected.Stranger(dst.AppendTo(scratch[:0]))
+	}
 }
 
 // refused counts a request that was no HTTP, or broke a limit, before anyone
@@ -194,6 +221,10 @@ func (sc *sidecar) run(ctx context.Context) error {
 	}
 	group.Go(func() error { return sc.table.Run(serving) })
 	group.Go(func() error { return sc.watch(serving) })
+	group.Go(func() error {
+		sc.owners.Run(serving)
+		return nil
+	})
 	for _, side := range sc.sides() {
 		group.Go(func() error { return sc.accept(serving, side) })
 	}
@@ -220,7 +251,7 @@ func (sc *sidecar) accept(ctx context.Context, s *side) error {
 	case <-time.After(patience):
 	case <-ctx.Done():
 	}
-	return s.set.Run(ctx, s.server.ServeConn)
+	return s.set.Run(ctx, s.serve)
 }
 
 // patience is how long callers wait for the first look at the policy file, which

@@ -42,21 +42,23 @@ func (sc *sidecar) stop(ctx context.Context) {
 	defer cancel()
 	sc.inbound.set.StopAccepting()
 	sc.gateway.set.StopAccepting()
+	sc.inbound.giveUp()
 	waitFor(ctx, look, sc.inbound.set.Finished)
 	waitFor(ctx, look, sc.gateway.set.Finished)
 	waitFor(ctx, ask, func() bool { return sc.outbound.set.Open() == 0 && gone(ctx, sc.settings.App) })
 	sc.outbound.set.StopAccepting()
+	sc.outbound.giveUp()
 	waitFor(ctx, look, sc.outbound.set.Finished)
 
 	cut := 0
 	for _, side := range sc.sides() {
-		cut += side.server.Active()
+		cut += side.active()
 	}
 	if cut > 0 {
-		sc.log.Warn("requests cut, since they took longer than the drain", "requests", cut)
+		sc.log.Warn("requests and connections cut, since they took longer than the drain", "number", cut)
 	}
 	for _, side := range sc.sides() {
-		side.server.Close()
+		side.close()
 	}
 
 	sc.log.Info("stopped")

@@ -107,6 +107,19 @@ func (s *sources) word(name string) string {
 	return word
 }
 
+// ports reads a list of ports, which may be empty.
+func (s *sources) ports(name string) []uint16 {
+	var ports []uint16
+	for _, item := range s.list(name) {
+		port, err := strconv.ParseUint(item, 10, 16)
+		if err != nil || port == 0 {
+			s.faultIn(name, item, "a port from 1 to 65535")
+		}
+		ports = append(ports, uint16(port))
+	}
+	return ports
+}
+
 func (s *sources) bool(name string) bool {
 	value, err := strconv.ParseBool(s.text(name))
 	if err != nil {

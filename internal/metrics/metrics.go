@@ -59,6 +59,9 @@ type Metrics struct {
 	failures  *children[failureKey, prometheus.Counter]
 	reloads   *prometheus.CounterVec
 
+	mismatches  prometheus.Counter
+	connections *children[connectionKey, prometheus.Counter]
+
 	accessLog *slog.Logger // nil: none is kept
 }
 
@@ -112,6 +115,14 @@ func New(version string) *Metrics {
 		Name: "graylane_policy_reloads_total",
 		Help: "New contents of the policy file, by what came of them.",
 	}, []string{"result"})
+	mismatches := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "graylane_host_mismatch_total",
+		Help: "Redirected requests whose Host is of another service than where they were going, which won.",
+	})
+	connections := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "graylane_connections_total",
+		Help: "Redirected connections other than HTTP that are over, by what they spoke and how they ended.",
+	}, []string{"direction", "protocol", "end"})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "graylane_build_info",
 		Help: "1, for the version of this sidecar and the Go version that built it.",
@@ -136,9 +147,14 @@ func New(version string) *Metrics {
 			return failures.WithLabelValues(k.direction.String(), k.reason)
 		}),
 		reloads: reloads,
+
+		mismatches: mismatches,
+		connections: newChildren(func(k connectionKey) prometheus.Counter {
+			return connections.WithLabelValues(k.direction.String(), k.protocol, k.end)
+		}),
 	}
 	m.registry.MustRegister(
-		requests, durations, sources, fallbacks, failures, reloads, build, &m.policy, &m.versions,
+		requests, durations, sources, fallbacks, failures, reloads, mismatches, connections, build, &m.policy, &m.versions,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

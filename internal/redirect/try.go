@@ -100,6 +100,9 @@ func (r Rules) try(ctx context.Context, target netip.AddrPort) error {
 
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", target.String())
+	if listener == nil && errors.Is(err, syscall.ECONNRESET) {
+		return nil // the sidecar took it, and found nobody at the target
+	}
 	if err != nil {
 		return fmt.Errorf("a connection to %s was not brought to port %d: %w: %s", target, r.Outbound.Port, err,
 			"is this the sidecar's user, or does another table (`nft list ruleset`) accept or map it first?")

@@ -5,6 +5,7 @@
 package inbound_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestARequestAllocatesNothing(t *testing.T) {
 		{"undecided", "decide: first-match\n" + trusting, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPod(t, c.policy, func(in *inbound.Inbound) { in.App = app })
+			p := newPod(t, c.policy, func(in *inbound.Inbound) { in.App = func(netip.AddrPort) *http1.Origin { return app } })
 			address := strings.TrimPrefix(p.url, "http://")
 			harness.WantNoAllocs(t, address, "GET /a/b?c=d HTTP/1.1\r\nHost: users\r\n"+usual+c.headers+"\r\n", okReply)
 		})

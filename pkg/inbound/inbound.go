@@ -7,6 +7,7 @@
 package inbound
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 // Inbound is the [http1.Handler] of requests to the app. All fields are required
 // but Service, Tag, Edge, LogInputs, Now and Rand.
 type Inbound struct {
-	Store   *policy.Store
-	App     *http1.Origin
+	Store *policy.Store
+	// App is where requests go. The destination is that of a redirected call, the
+	// zero value for a call to the sidecar itself.
+	App     func(dst netip.AddrPort) *http1.Origin
 	Carrier *propagate.Carrier
 	Ledger  *propagate.Ledger
 	Metrics *metrics.Metrics
@@ -34,6 +37,9 @@ type Inbound struct {
 
 	calls sync.Pool // of *call
 }
+
+// hopsHeader is how outbound sidecars count themselves; it means nothing to apps.
+const hopsHeader = "X-Graylane-Hops"
 
 // call is one request on its way in.
 type call struct {
@@ -79,8 +85,9 @@ func (i *Inbound) hand(c *call) {
 	i.readMark(c)
 	i.remember(c)
 	i.writeMark(c)
+	c.x.Req.DelAlike(hopsHeader)
 	c.record.Reason = policy.Local.String()
-	if err := c.x.Send(i.App); err != nil {
+	if err := c.x.Send(i.App(c.x.Dst)); err != nil {
 		_, c.record.Error = http1.Status(err)
 		c.x.Fail(err)
 	}

@@ -41,8 +41,9 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 	if err != nil {
 		t.Fatal(err)
 	}
+	origin := http1.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{})
 	p.Inbound = &inbound.Inbound{
-		Store: new(policy.Store), App: http1.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{}),
+		Store: new(policy.Store), App: func(netip.AddrPort) *http1.Origin { return origin },
 		Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute), Metrics: metrics.New("test"), Service: "users",
 	}
 	if source != "" {

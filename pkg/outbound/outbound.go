@@ -3,12 +3,18 @@
 //
 // A request passes five steps in reading order: whose is it (its mark), which
 // version (the decision), tell the callee (write the mark), which endpoint
-// (pick), send. A host that no service of the policy claims goes to where it was
-// going, without anything of ours. A [Gateway] takes the same steps for requests
-// from outside, whose path says the service.
+// (pick), send. What no service of the policy claims goes to where it was going,
+// without anything of ours. A [Gateway] takes the same steps for requests from
+// outside, whose path says the service.
+//
+// Where it was going is the original destination of a call that the kernel
+// redirected, and else the host that the app named to us as its proxy.
 package outbound
 
 import (
+	"context"
+	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -20,13 +26,19 @@ import (
 )
 
 // Outbound is the [http1.Handler] of the app's calls. All fields are required
-// but Tag, LogInputs, Now and Rand.
+// but Owner, Tag, LogInputs, Now and Rand; Dial is for Connect alone.
 type Outbound struct {
 	Store   *policy.Store
 	Table   *upstream.Table
 	Carrier *propagate.Carrier
 	Ledger  *propagate.Ledger
 	Metrics *metrics.Metrics
+
+	// Owner gives the service that a redirected call's destination belongs to, ""
+	// if none is known; nil: none ever is.
+	Owner func(netip.AddrPort) string
+
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
 
 	Tag       string           // the pod's own tag; empty is base
 	LogInputs bool             // record what the rules read
@@ -42,13 +54,20 @@ type call struct {
 	policy  *policy.Policy
 	wire    propagate.Wire
 	service *policy.Service
+	going   []byte // where it was going: host:port, or a host without a port; nil: nobody knows
 	ids     propagate.IDs
 	mark    propagate.Mark
 	rules   policy.Request
 	record  metrics.Record
 	start   time.Time
 	path    []byte // of the gateway: what the service gets
+
+	destination [maxAddrPort]byte // holds going
 }
+
+// maxAddrPort is the text of an IPv6 address with an interface as its zone, with
+// brackets, colon and port, rounded up.
+const maxAddrPort = 80
 
 // Serve sends one request of the app on and counts it.
 func (o *Outbound) Serve(x *http1.Exchange) {
@@ -56,7 +75,7 @@ func (o *Outbound) Serve(x *http1.Exchange) {
 	switch {
 	case c.policy == nil:
 		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
-	case len(x.Req.Authority()) == 0:
+	case len(c.going) == 0:
 		c.refuse(400, metrics.NoHost, "the request names no host, so there is nowhere to send it")
 	default:
 		o.route(c)
@@ -70,7 +89,7 @@ func (o *Outbound) begin(x *http1.Exchange, d metrics.Direction) *call {
 		c = new(call)
 	}
 	c.x, c.policy, c.start = x, o.Store.Load(), o.now()
-	c.service, c.mark = nil, propagate.Mark{}
+	c.service, c.mark, c.going = nil, propagate.Mark{}, c.goingTo()
 	c.record = metrics.Record{
 		Direction: d, Peer: x.Peer,
 		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
@@ -86,12 +105,18 @@ func (o *Outbound) end(c *call) {
 
 func (o *Outbound) route(c *call) {
 	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
-	c.service = c.policy.ServiceFor(c.x.Req.Authority())
+	c.service = o.whose(c)
 	if c.service == nil {
 		// What the app may have forwarded of ours means nothing to strangers, and
 		// would tell them who tests what.
 		o.Carrier.Strip(&c.x.Req, &c.wire)
+		c.x.Req.Del(HopsHeader)
 		o.pass(c)
+		return
+	}
+	if err := c.countHop(); err != nil {
+		c.record.Service, c.record.Reason = c.service.Name, policy.Unavailable.String()
+		c.fail(err)
 		return
 	}
 	o.readMark(c)

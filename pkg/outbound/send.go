@@ -13,7 +13,11 @@ import (
 // pass sends a request to where it was going.
 func (o *Outbound) pass(c *call) {
 	c.record.Reason = policy.PassThrough.String()
-	c.fail(relay(c.x, o.Table.Stranger(c.x.Req.Authority())))
+	send := relay
+	if c.x.Dst.IsValid() {
+		send = (*http1.Exchange).Send // a redirected CONNECT is for the proxy that it was going to
+	}
+	c.fail(send(c.x, o.Table.Stranger(c.going)))
 }
 
 // send tries endpoints of the version that was decided for, then of the version
@@ -67,7 +71,7 @@ func (o *Outbound) try(c *call, v *policy.Version) error {
 	pick := group.Pick(o.key(c))
 	for ep := pick.Next(o.now()); ep != nil; ep = pick.Next(o.now()) {
 		c.record.Endpoint = ep.Address
-		err = relay(c.x, ep.Origin(c.x.Req.Authority()))
+		err = relay(c.x, ep.Origin(c.going))
 		pick.End(upstream.Result{Now: o.now(), Status: c.x.Status(), Waited: c.x.Waited(), Err: err})
 		if !elsewhere(err) {
 			return err

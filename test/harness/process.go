@@ -27,12 +27,18 @@ func Start(t testing.TB, name string, env []string, path string, args ...string)
 // StartIn is Start in a folder of choice.
 func StartIn(t testing.TB, dir, name string, env []string, path string, args ...string) *Process {
 	t.Helper()
-	p := &Process{Name: name, Log: &Output{}, cmd: exec.Command(path, args...), done: make(chan struct{})}
-	p.cmd.Dir = dir
-	p.cmd.Env = append(p.cmd.Environ(), env...)
-	p.cmd.Stdout, p.cmd.Stderr = p.Log, p.Log
-	p.cmd.SysProcAttr = withParent()
-	if err := p.cmd.Start(); err != nil {
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.SysProcAttr = dir, withParent()
+	cmd.Env = append(cmd.Environ(), env...)
+	return Launch(t, name, cmd, cmd.Start)
+}
+
+// Launch is Start for a command that was prepared otherwise, by a function that starts it.
+func Launch(t testing.TB, name string, cmd *exec.Cmd, start func() error) *Process {
+	t.Helper()
+	p := &Process{Name: name, Log: &Output{}, cmd: cmd, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.Log, p.Log
+	if err := start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
 	go func() {

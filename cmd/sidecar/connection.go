@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"graylane/internal/http1"
+	"graylane/internal/listen"
+	"graylane/internal/metrics"
+	"graylane/internal/tcp"
+	"graylane/pkg/policy"
+)
+
+// reachTime is how long connecting for a raw connection may take. Its caller
+// believes to be connected already.
+const reachTime = 10 * time.Second
+
+// side is one direction of traffic: its listeners, and who serves what comes
+// there.
+type side struct {
+	direction metrics.Direction
+	set       *listen.Set
+	server    *http1.Server // of HTTP/1
+	relay     tcp.Relay     // of what is no HTTP
+	detector  listen.Detector
+
+	store   *policy.Store
+	metrics *metrics.Metrics
+	guard   *guard
+	log     *slog.Logger
+	// dial connects to where a connection was going.
+	dial func(ctx context.Context, addr string) (net.Conn, error)
+	// connect connects for a connection that is no HTTP.
+	connect connectFunc
+
+	// undecided ends when connections of which nobody knows what they speak are to
+	// be closed.
+	undecided context.Context
+	giveUp    context.CancelFunc
+}
+
+// connectFunc connects to dst, or to where a policy says, and notes that in c.
+type connectFunc func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error)
+
+// serve is the listen.Serve of the side. A call to the sidecar itself, as to a
+// proxy, is HTTP; one that the kernel redirected may be anything.
+func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
+	caller, ok := conn.(*net.TCPConn)
+	if !dst.IsValid() || !ok {
+		s.server.ServeConn(conn, dst)
+		return
+	}
+	c := &metrics.Connection{Direction: s.direction, Peer: tcpAddr(caller.RemoteAddr()), Destination: dst}
+	start := time.Now()
+	finding, err := s.find(caller, c)
+	switch {
+	case err != nil:
+		s.fail(caller, c, err)
+	case finding.Protocol == listen.HTTP1:
+		if finding.Origin != nil {
+			// Nothing was sent there, so that nothing is lost.
+			_ = finding.Origin.Close()
+		}
+		s.server.ServeConn(conn, dst)
+		return
+	default:
+		s.pass(caller, finding.Origin, c)
+	}
+	c.Took = time.Since(start)
+	s.metrics.Connection(c)
+}
+
+// find finds out what a redirected connection speaks. Before there is a policy it
+// passes untouched, whatever it is.
+func (s *side) find(caller *net.TCPConn, c *metrics.Connection) (listen.Finding, error) {
+	c.Protocol = listen.Unknown.String()
+	if err := s.guard.arrived(c.Peer, c.Destination); err != nil {
+		return listen.Finding{}, err
+	}
+	if s.store.Load() == nil {
+		return listen.Finding{Protocol: listen.TCP}, nil
+	}
+	finding, err := s.detector.Detect(s.undecided, caller, c.Destination.Port(), func(ctx context.Context) (*net.TCPConn, error) {
+		ctx, cancel := context.WithTimeout(ctx, reachTime)
+		defer cancel()
+		conn, err := s.dial(ctx, c.Destination.String())
+		if err != nil {
+			return nil, err
+		}
+		return conn.(*net.TCPConn), nil
+	})
+	c.Protocol, c.ServerName = finding.Protocol.String(), finding.ServerName
+	return finding, err
+}
+
+// pass relays a connection that is no HTTP.
+func (s *side) pass(caller, origin *net.TCPConn, c *metrics.Connection) {
+	if origin != nil && c.ServerName != "" {
+		// The name may lead elsewhere. Nothing was sent here, so that nothing is lost.
+		_ = origin.Close()
+		origin = nil
+	}
+	if origin == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), reachTime)
+		defer cancel()
+		conn, err := s.connect(ctx, c.Destination, c)
+		if err != nil {
+			s.fail(caller, c, err)
+			return
+		}
+		origin = conn.(*net.TCPConn)
+	}
+	flow := s.relay.Run(caller, origin)
+	c.ToOrigin, c.ToCaller, c.Err, c.End = flow.ToOrigin, flow.ToCaller, flow.Err, metrics.Ended
+	if flow.Err != nil {
+		c.End = metrics.Reset
+	}
+}
+
+// fail resets a connection that cannot be served, which tells its caller the
+// nearest thing to a refusal that is left once it was accepted.
+func (s *side) fail(caller *net.TCPConn, c *metrics.Connection, err error) {
+	c.Err = err
+	var op *net.OpError
+	switch {
+	case errors.Is(err, errLoop):
+		c.End = metrics.Looped
+		s.log.Warn("refused a connection that leads back to this sidecar",
+			"direction", s.direction.String(), "peer", c.Peer.String(), "destination", c.Destination.String())
+	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, context.DeadlineExceeded):
+		c.End = metrics.Refused
+	default:
+		c.End = metrics.Reset
+	}
+	_ = caller.SetLinger(0) // fails if it is broken already
+	_ = caller.Close()
+}
+
+// close cuts what is left of the side.
+func (s *side) close() {
+	s.giveUp()
+	s.server.Close()
+	s.relay.Close()
+}
+
+// active is the number of requests and raw connections under way.
+func (s *side) active() int { return s.server.Active() + s.relay.Open() }
+
+func tcpAddr(addr net.Addr) netip.AddrPort {
+	ap := addr.(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}

@@ -1,0 +1,36 @@
+package outbound
+
+import (
+	"errors"
+
+	"graylane/internal/http1"
+)
+
+const (
+	// HopsHeader counts the sidecars that a request has left through. It goes to
+	// hosts that a service claims, and inbound takes it off before the app.
+	HopsHeader = "X-Graylane-Hops"
+	// maxHops is far above what passes from sidecar to sidecar without an app
+	// between, which is one or two.
+	maxHops = 8
+)
+
+// hopTexts is what the header says after each hop.
+var hopTexts = [maxHops][]byte{[]byte("1"), []byte("2"), []byte("3"), []byte("4"), []byte("5"), []byte("6"), []byte("7"), []byte("8")}
+
+// countHop adds this sidecar to the count. The error ends a loop over several
+// sidecars, each of which takes the next for the endpoint. What is no count of
+// ours counts as none.
+func (c *call) countHop() error {
+	hops := 0
+	if v := c.x.Req.Get(HopsHeader); len(v) == 1 && v[0] >= '1' && v[0] <= '0'+maxHops {
+		hops = int(v[0] - '0')
+	}
+	if hops == maxHops {
+		return &http1.Error{Op: "send", Addr: string(c.going), Reason: http1.Loop, Err: errHops}
+	}
+	c.x.Req.Set(HopsHeader, hopTexts[hops])
+	return nil
+}
+
+var errHops = errors.New("it has passed 8 sidecars without reaching an app: do their policies point at each other?")
