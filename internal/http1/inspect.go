@@ -82,7 +82,7 @@ func (r *Request) readHost(hosts int) error {
 }
 
 func (r *Request) readBody(f *framings) error {
-	r.odd = f.odd
+	r.odd = f.odd || f.coded && !f.plain // who knows no other coding than chunked may take it for none
 	switch {
 	case f.coded && f.lengths > 0:
 		return errBoth

@@ -361,6 +361,11 @@ func TestLeavesBeforeTheOriginDoes(t *testing.T) {
 	c := dial(t, addr)
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 	c.head()
+	until(t, "the connection is kept", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.idle) == 1
+	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if left := time.Duration(o.idle[0].until - monotonic()); left > 4*time.Second || left < 3*time.Second {

@@ -70,7 +70,8 @@ func TestTerminationFinishesKeepAliveConnections(t *testing.T) {
 	<-done
 }
 
-// TestTerminationWaitsForARequestInFlight: not ready at once, accepting for the grace, and gone after the last reply.
+// TestTerminationWaitsForARequestInFlight: not ready at once, accepting for the grace, and gone after the last reply
+// and the app.
 func TestTerminationWaitsForARequestInFlight(t *testing.T) {
 	m := newMesh(t, shape{services: []service{{name: "users", tags: baseOnly, flags: []string{"--grace", "1s", "--drain", "20s"}}}})
 	p := m.pods[0]
@@ -103,6 +104,10 @@ func TestTerminationWaitsForARequestInFlight(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Errorf("the request in flight fails: %v", err)
 	}
+	if p.sidecar.Ended() {
+		t.Error("the sidecar ended before its app, which may still call out")
+	}
+	p.app.Kill()
 	if code := p.sidecar.Exit(t); code != 0 {
 		t.Errorf("exit code after SIGTERM is %d, want 0", code)
 	}
