@@ -150,6 +150,9 @@ func (s *side) close() {
 // active is the number of requests and raw connections under way.
 func (s *side) active() int { return s.server.Active() + s.relay.Open() }
 
+// panics is the number of connections that ended by a fault of the sidecar.
+func (s *side) panics() uint64 { return s.set.Panics() + s.server.Panics() }
+
 func tcpAddr(addr net.Addr) netip.AddrPort {
 	ap := addr.(*net.TCPAddr).AddrPort()
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())

@@ -91,7 +91,10 @@ func versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this binary",
-		Args:  noArgs,
+		Long: `Version prints one line: the version, the Go that built it, system and processor.
+A build from a checkout, with no version of its own, is named by its commit.`,
+		Example: `  sidecar version`,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "graylane %s %s %s/%s\n",
 				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -66,13 +66,20 @@ func newLogger(w io.Writer, s *settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-func (sc *sidecar) logStart() {
+// logStart says who this is, where it listens and by which policy, once the policy
+// file has been looked at.
+func (sc *sidecar) logStart(ctx context.Context) {
+	sc.awaitLook(ctx)
+	digest := "none"
+	if p := sc.store.Load(); p != nil {
+		digest = p.Digest
+	}
 	sc.log.Info("listening",
 		"version", buildVersion(), "pid", os.Getpid(),
 		"inbound", sc.inbound.set.Addrs(), "outbound", sc.outbound.set.Addrs(),
 		"gateway", sc.gateway.set.Addrs(), "admin", sc.admin.Addrs(), "health", sc.health.Addrs(),
 		"app", sc.settings.App, "service", sc.settings.Service, "tag", sc.settings.Tag,
-		"zone", sc.settings.Zone, "policy", sc.settings.Policy)
+		"zone", sc.settings.Zone, "policy", sc.settings.Policy, "digest", digest)
 	for _, warning := range sc.settings.Warnings {
 		sc.log.Warn("setting", "warning", warning)
 	}

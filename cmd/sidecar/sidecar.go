@@ -178,6 +178,7 @@ func (sc *sidecar) wireSide(s *side, g *guard, connect connectFunc) {
 	s.dial, s.connect = g.dialer(g.own), connect
 	s.undecided, s.giveUp = context.WithCancel(context.Background())
 	sc.metrics.Relay(s.direction, s.relay.Open, s.relay.Bytes)
+	sc.metrics.Connections(s.direction, s.set.Open, s.panics)
 }
 
 // apps gives the app's address for each call: the one that it was for, so that an
@@ -206,7 +207,6 @@ func (sc *sidecar) refused(d metrics.Direction) func(status int, reason string) 
 // run serves until ctx ends, and then stops in order. The error is what made it
 // end before.
 func (sc *sidecar) run(ctx context.Context) error {
-	sc.logStart()
 	// Everything serves on while ctx, which says only that it is time to stop,
 	// has ended.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -230,6 +230,10 @@ func (sc *sidecar) run(ctx context.Context) error {
 	}
 	sc.ready.Done(taskListeners)
 	group.Go(func() error {
+		sc.logStart(serving)
+		return nil
+	})
+	group.Go(func() error {
 		select {
 		case <-ctx.Done():
 			sc.stop(serving)
@@ -246,12 +250,17 @@ func (sc *sidecar) run(ctx context.Context) error {
 // who comes in the first moments waits for a policy instead of hearing that there
 // is none.
 func (sc *sidecar) accept(ctx context.Context, s *side) error {
+	sc.awaitLook(ctx)
+	return s.set.Run(ctx, s.serve)
+}
+
+// awaitLook returns when the policy file has been looked at, well or badly.
+func (sc *sidecar) awaitLook(ctx context.Context) {
 	select {
 	case <-sc.looked:
 	case <-time.After(patience):
 	case <-ctx.Done():
 	}
-	return s.set.Run(ctx, s.serve)
 }
 
 // patience is how long callers wait for the first look at the policy file, which

@@ -81,6 +81,7 @@ func (k *caller) serve() bool {
 func (x *Exchange) run() bool {
 	defer func() {
 		if p := recover(); p != nil {
+			x.server.panics.Add(1)
 			x.stopUpload()
 			if o := x.guard.origin.Swap(nil); o != nil {
 				o.close()

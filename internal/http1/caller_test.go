@@ -268,7 +268,7 @@ func TestCloseCutsEverything(t *testing.T) {
 }
 
 func TestAHandlerThatDoesNothingIsNoticed(t *testing.T) {
-	_, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
+	s, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
 		if string(x.Req.Path()) == "/panic" {
 			panic("oops")
 		}
@@ -281,6 +281,9 @@ func TestAHandlerThatDoesNothingIsNoticed(t *testing.T) {
 	c.say("GET /panic HTTP/1.1⏎Host: h⏎⏎")
 	if got, _ := c.rest(); got != "" {
 		t.Errorf("got %q, want the end", got)
+	}
+	if got := s.Panics(); got != 1 {
+		t.Errorf("Panics() = %d, want 1", got)
 	}
 }
 

@@ -39,6 +39,7 @@ type Server struct {
 	exchanges sync.Pool
 	parsers   sync.Pool
 	active    atomic.Int64
+	panics    atomic.Uint64
 	draining  atomic.Bool
 	closed    atomic.Bool
 }
@@ -102,6 +103,9 @@ func (s *Server) Active() int { return int(s.active.Load()) }
 
 // Conns is the number of connections being served, idle ones included.
 func (s *Server) Conns() int { return s.watch.len() }
+
+// Panics is the number of connections that ended because the Handler panicked.
+func (s *Server) Panics() uint64 { return s.panics.Load() }
 
 // Close cuts every connection that is left. It does not wait for the Handlers to notice.
 func (s *Server) Close() {
