@@ -139,12 +139,12 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	}
 	sc.wireSide(sc.outbound, g, from.Connect)
 	limits.Refused = sc.refused(metrics.Outbound)
-	sc.outbound.server = http1.NewServer(limits, from)
+	sc.outbound.server = http1.NewServer(limits, upstream.HTTP1(from))
 
 	limits.CloseOnDrain = true
 	sc.wireSide(sc.gateway, g, from.Connect)
 	limits.Refused = sc.refused(metrics.Gateway)
-	sc.gateway.server = http1.NewServer(limits, outbound.Gateway{Outbound: from})
+	sc.gateway.server = http1.NewServer(limits, upstream.HTTP1(outbound.Gateway{Outbound: from}))
 
 	towards := &inbound.Inbound{
 		Store: sc.store, App: apps(s.App, g.dialer(g.own)), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
@@ -155,7 +155,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		return sc.inbound.dial(ctx, c.Endpoint)
 	})
 	limits.Refused = sc.refused(metrics.Inbound)
-	sc.inbound.server = http1.NewServer(limits, towards)
+	sc.inbound.server = http1.NewServer(limits, upstream.HTTP1(towards))
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
 		true, func() float64 { return float64(ledger.Conflicts()) })
@@ -183,10 +183,10 @@ func (sc *sidecar) wireSide(s *side, g *guard, connect connectFunc) {
 
 // apps gives the app's address for each call: the one that it was for, so that an
 // app may have several ports, and the setting for calls to the sidecar itself.
-func apps(app string, dial func(ctx context.Context, addr string) (net.Conn, error)) func(netip.AddrPort) *http1.Origin {
+func apps(app string, dial func(ctx context.Context, addr string) (net.Conn, error)) func(netip.AddrPort) *upstream.Origin {
 	cfg := http1.OriginConfig{Dial: dial}
-	explicit, redirected := http1.NewOrigin(app, cfg), upstream.NewTable(cfg)
-	return func(dst netip.AddrPort) *http1.Origin {
+	explicit, redirected := upstream.NewOrigin(app, cfg), upstream.NewTable(cfg)
+	return func(dst netip.AddrPort) *upstream.Origin {
 		if !dst.IsValid() {
 			return explicit
 		}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"graylane/internal/http1"
 )
 
 // Endpoint is one address of a version. What is known of it outlives the policies
@@ -18,8 +16,8 @@ type Endpoint struct {
 	Address string // as the policy or the source names it
 
 	roster *roster
-	host   string                       // where the address has no port: what stands before it; else ""
-	origin atomic.Pointer[http1.Origin] // nil where the address has no port
+	host   string                 // where the address has no port: what stands before it; else ""
+	origin atomic.Pointer[Origin] // nil where the address has no port
 
 	inFlight           atomic.Int64
 	requests, failures atomic.Uint64
@@ -39,7 +37,7 @@ type Endpoint struct {
 func newEndpoint(address string, r *roster) *Endpoint {
 	ep := &Endpoint{Address: address, roster: r, since: r.table.now()}
 	if _, _, err := net.SplitHostPort(address); err == nil {
-		ep.origin.Store(http1.NewOrigin(address, r.origins.cfg))
+		ep.origin.Store(NewOrigin(address, r.origins.cfg))
 		return ep
 	}
 	ep.host = address
@@ -52,7 +50,7 @@ func newEndpoint(address string, r *roster) *Endpoint {
 // Origin returns where to send a request to the endpoint. The authority is what
 // the caller named: its port, 80 if it has none, is that of an endpoint without
 // one.
-func (e *Endpoint) Origin(authority []byte) *http1.Origin {
+func (e *Endpoint) Origin(authority []byte) *Origin {
 	if origin := e.origin.Load(); origin != nil {
 		return origin
 	}

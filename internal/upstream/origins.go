@@ -19,7 +19,7 @@ type origins struct {
 }
 
 type visited struct {
-	origin *http1.Origin
+	origin *Origin
 	last   atomic.Int64 // Unix seconds
 }
 
@@ -30,7 +30,7 @@ const (
 	maxOrigins = 4096
 )
 
-func (o *origins) get(address []byte) *http1.Origin {
+func (o *origins) get(address []byte) *Origin {
 	now := o.clock()
 	o.mu.RLock()
 	v := o.known[string(address)]
@@ -54,7 +54,7 @@ func (o *origins) add(address string, now time.Time) *visited {
 		o.known = make(map[string]*visited)
 	}
 	o.sweep(now)
-	v := &visited{origin: http1.NewOrigin(address, o.cfg)}
+	v := &visited{origin: NewOrigin(address, o.cfg)}
 	v.last.Store(now.Unix())
 	o.known[address] = v
 	return v

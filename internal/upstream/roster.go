@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"graylane/internal/http1"
 )
 
 // roster is what a version keeps while policies come and go: its endpoints, its
@@ -144,7 +142,7 @@ func (r *roster) adopt(g *Group) {
 	r.use(g.version.Timeouts)
 	for address, ep := range r.endpoints {
 		if old := ep.origin.Load(); old != nil {
-			ep.origin.Store(http1.NewOrigin(address, r.origins.cfg))
+			ep.origin.Store(NewOrigin(address, r.origins.cfg))
 			old.Close()
 		}
 	}

@@ -46,7 +46,7 @@ func NewTable(cfg http1.OriginConfig) *Table {
 // Stranger returns the origin of an authority that no service claims, on port 80
 // where it names none. The authority is not kept, and strangers that nobody asks
 // for are forgotten.
-func (t *Table) Stranger(authority []byte) *http1.Origin {
+func (t *Table) Stranger(authority []byte) *Origin {
 	if portAt(authority) >= 0 {
 		return t.strangers.get(authority)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"graylane/internal/http1"
+	"graylane/internal/upstream"
 	"graylane/pkg/inbound"
 	"graylane/test/harness"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 func TestARequestAllocatesNothing(t *testing.T) {
-	app := http1.NewOrigin(harness.RawOrigin(t, okReply), http1.OriginConfig{})
+	app := upstream.NewOrigin(harness.RawOrigin(t, okReply), http1.OriginConfig{})
 	for _, c := range []struct{ name, policy, headers string }{
 		{"plain", trusting, ""},
 		{"tagged", trusting, "X-Gray: gray\r\nbaggage: a=1\r\ntracestate: b=2\r\n" + traced},
@@ -37,7 +38,7 @@ func TestARequestAllocatesNothing(t *testing.T) {
 		{"undecided", "decide: first-match\n" + trusting, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPod(t, c.policy, func(in *inbound.Inbound) { in.App = func(netip.AddrPort) *http1.Origin { return app } })
+			p := newPod(t, c.policy, func(in *inbound.Inbound) { in.App = func(netip.AddrPort) *upstream.Origin { return app } })
 			address := strings.TrimPrefix(p.url, "http://")
 			harness.WantNoAllocs(t, address, "GET /a/b?c=d HTTP/1.1\r\nHost: users\r\n"+usual+c.headers+"\r\n", okReply)
 		})

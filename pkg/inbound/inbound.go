@@ -13,17 +13,18 @@ import (
 
 	"graylane/internal/http1"
 	"graylane/internal/metrics"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
 
-// Inbound is the [http1.Handler] of requests to the app. All fields are required
+// Inbound is the [upstream.Handler] of requests to the app. All fields are required
 // but Service, Tag, Edge, LogInputs, Now and Rand.
 type Inbound struct {
 	Store *policy.Store
 	// App is where requests go. The destination is that of a redirected call, the
 	// zero value for a call to the sidecar itself.
-	App     func(dst netip.AddrPort) *http1.Origin
+	App     func(dst netip.AddrPort) *upstream.Origin
 	Carrier *propagate.Carrier
 	Ledger  *propagate.Ledger
 	Metrics *metrics.Metrics
@@ -43,7 +44,8 @@ const hopsHeader = "X-Graylane-Hops"
 
 // call is one request on its way in.
 type call struct {
-	x      *http1.Exchange
+	x      upstream.Exchange
+	head   upstream.Head
 	policy *policy.Policy
 	wire   propagate.Wire
 	ids    propagate.IDs
@@ -56,17 +58,17 @@ type call struct {
 }
 
 // Serve hands one request to the app and counts it.
-func (i *Inbound) Serve(x *http1.Exchange) {
+func (i *Inbound) Serve(x upstream.Exchange) {
 	c, ok := i.calls.Get().(*call)
 	if !ok {
 		c = new(call)
 	}
 	defer i.calls.Put(c)
-	c.x, c.policy, c.start = x, i.Store.Load(), i.now()
+	c.x, c.head, c.policy, c.start = x, x.Head(), i.Store.Load(), i.now()
 	c.mark = propagate.Mark{}
 	c.record = metrics.Record{
-		Direction: metrics.Inbound, Service: i.Service, Version: i.Tag, Peer: x.Peer,
-		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
+		Direction: metrics.Inbound, Service: i.Service, Version: i.Tag, Peer: x.Caller(),
+		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(),
 	}
 
 	if c.policy == nil {
@@ -85,9 +87,9 @@ func (i *Inbound) hand(c *call) {
 	i.readMark(c)
 	i.remember(c)
 	i.writeMark(c)
-	c.x.Req.DelAlike(hopsHeader)
+	c.head.DelAlike(hopsHeader)
 	c.record.Reason = policy.Local.String()
-	if err := c.x.Send(i.App(c.x.Dst)); err != nil {
+	if err := c.x.Send(i.App(c.x.Destination())); err != nil {
 		_, c.record.Error = http1.Status(err)
 		c.x.Fail(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"graylane/internal/http1"
 	"graylane/internal/metrics"
+	"graylane/internal/upstream"
 	"graylane/pkg/inbound"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
@@ -41,9 +42,9 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 	if err != nil {
 		t.Fatal(err)
 	}
-	origin := http1.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{})
+	origin := upstream.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{})
 	p.Inbound = &inbound.Inbound{
-		Store: new(policy.Store), App: func(netip.AddrPort) *http1.Origin { return origin },
+		Store: new(policy.Store), App: func(netip.AddrPort) *upstream.Origin { return origin },
 		Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute), Metrics: metrics.New("test"), Service: "users",
 	}
 	if source != "" {
@@ -60,13 +61,13 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 	return p
 }
 
-func serve(t *testing.T, h http1.Handler) string {
+func serve(t *testing.T, h upstream.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := http1.NewServer(http1.Config{}, h)
+	server := http1.NewServer(http1.Config{}, upstream.HTTP1(h))
 	t.Cleanup(func() { l.Close(); server.Close() })
 	go func() {
 		for {

@@ -7,11 +7,11 @@ import (
 
 // readMark finds whose the request is, and gives it trace ids where it has none.
 func (i *Inbound) readMark(c *call) {
-	i.Carrier.IDs(&c.x.Req, &c.ids)
+	i.Carrier.IDs(c.head, &c.ids)
 	tag, source, known := i.knownTag(c)
 	// Before the rules, so that a share by trace id has a key; after the tag was
 	// read, since what stands in the tracestate of a bad traceparent goes with it.
-	i.Carrier.Make(&c.x.Req, &c.ids)
+	i.Carrier.Make(c.head, &c.ids)
 	if !known {
 		tag, source = i.settle(c)
 	}
@@ -28,7 +28,7 @@ func (i *Inbound) knownTag(c *call) (tag string, source propagate.Source, ok boo
 	if !c.trusted {
 		return "", 0, false
 	}
-	if tag, source, ok := i.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
+	if tag, source, ok := i.Carrier.Read(c.head, &c.wire, c.policy.Intern); ok {
 		return tag, source, true
 	}
 	tag, ok = i.Ledger.Get(c.start, &c.ids)
@@ -52,8 +52,8 @@ func (i *Inbound) settle(c *call) (string, propagate.Source) {
 // decide asks the rules.
 func (i *Inbound) decide(c *call) (string, propagate.Source) {
 	c.rules = policy.Request{
-		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
-		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: i.Rand,
+		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(), Query: c.head.Query(),
+		Peer: c.x.Caller().Addr(), TraceID: c.ids.Trace(), Headers: c.head, Now: c.start, Rand: i.Rand,
 	}
 	if i.LogInputs {
 		c.record.Inputs = c.policy.Inputs(&c.rules)
@@ -71,7 +71,7 @@ func (i *Inbound) decide(c *call) (string, propagate.Source) {
 // believes reports whether the caller may hand over a tag. Its address decides,
 // never a header.
 func (i *Inbound) believes(c *call) bool {
-	if i.Edge || !c.policy.Trusts(c.x.Peer.Addr()) {
+	if i.Edge || !c.policy.Trusts(c.x.Caller().Addr()) {
 		return false
 	}
 	service := c.policy.ServiceNamed(i.Service)
@@ -88,9 +88,9 @@ func (i *Inbound) remember(c *call) {
 // writeMark tells the app, and notes for the count what it was told.
 func (i *Inbound) writeMark(c *call) {
 	if c.mark.Decided() {
-		i.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+		i.Carrier.Write(c.head, &c.wire, c.mark.Tag)
 	} else {
-		i.Carrier.Strip(&c.x.Req, &c.wire)
+		i.Carrier.Strip(c.head, &c.wire)
 	}
 	c.record.Tag, c.record.Unnamed = c.mark.Tag, !c.policy.Names(c.mark.Tag)
 	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace

@@ -13,21 +13,21 @@ import (
 // section 3.2), and reports whether that was all: the request is a browser's
 // question what it may do, or is not allowed.
 func (g Gateway) answered(c *call, cors *policy.Cors) bool {
-	x := c.x
+	x, head := c.x, c.head
 	if cors.Origins != nil {
 		x.AddReply("Vary", "Origin") // also where there is none: a cache must not take one reply for all
 	}
-	origin := x.Req.Get("Origin")
-	if origin == nil || isOwn(origin, x.Req.Authority()) {
+	origin := head.Get("Origin")
+	if origin == nil || isOwn(origin, head.Authority()) {
 		return false
 	}
-	method := x.Req.Method()
-	asked := x.Req.Get("Access-Control-Request-Method")
+	method := head.Method()
+	asked := head.Get("Access-Control-Request-Method")
 	preflight := string(method) == "OPTIONS" && asked != nil
 	if preflight {
 		method = asked
 	}
-	headers := x.Req.Get("Access-Control-Request-Headers")
+	headers := head.Get("Access-Control-Request-Headers")
 	if !cors.AllowsOrigin(origin) || !cors.AllowsMethod(method) || preflight && !cors.AllowsHeaders(headers) {
 		c.refuse(403, metrics.CORS, "the policy does not allow this to pages of that origin")
 		return true

@@ -1,13 +1,13 @@
 package outbound
 
 import (
-	"graylane/internal/http1"
 	"graylane/internal/metrics"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
 
-// Gateway is the [http1.Handler] of callers from outside: the `routes` of the
+// Gateway is the [upstream.Handler] of callers from outside: the `routes` of the
 // policy say by the path which service a request is for. It is the first sidecar
 // of every chain, so that it believes no tag, and nothing that could lead to one.
 // The pod's own tag, and what is remembered of the calls of its app, are not for
@@ -15,7 +15,7 @@ import (
 type Gateway struct{ *Outbound }
 
 // Serve sends one request from outside to its service and counts it.
-func (g Gateway) Serve(x *http1.Exchange) {
+func (g Gateway) Serve(x upstream.Exchange) {
 	c := g.begin(x, metrics.Gateway)
 	if c.policy == nil {
 		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
@@ -26,8 +26,8 @@ func (g Gateway) Serve(x *http1.Exchange) {
 }
 
 func (g Gateway) enter(c *call) {
-	route := c.policy.RouteFor(c.x.Req.Path())
-	if route == nil || c.x.Req.Connect() {
+	route := c.policy.RouteFor(c.head.Path())
+	if route == nil || c.head.Connect() {
 		c.refuse(404, metrics.NoRoute, "no route of the policy leads there")
 		return
 	}
@@ -35,7 +35,7 @@ func (g Gateway) enter(c *call) {
 	if route.Cors != nil && g.answered(c, route.Cors) {
 		return
 	}
-	path, ok := route.Stripped(c.path[:0], c.x.Req.Path())
+	path, ok := route.Stripped(c.path[:0], c.head.Path())
 	if !ok {
 		c.refuse(400, metrics.BadPath, "dot segments or slashes hide in the part of the path that names the service")
 		return
@@ -45,18 +45,18 @@ func (g Gateway) enter(c *call) {
 	g.mark(c)
 	g.writeMark(c)
 	if route.Strip > 0 {
-		c.x.Req.SetPath(path) // after the rules, which see the path as it was sent
+		c.head.SetPath(path) // after the rules, which see the path as it was sent
 	}
 	g.send(c, c.service.Decide(c.mark.Tag))
 }
 
 // mark decides whose the request is by the rules alone.
 func (g Gateway) mark(c *call) {
-	g.Carrier.IDs(&c.x.Req, &c.ids)
+	g.Carrier.IDs(c.head, &c.ids)
 	// What came of ours is not believed, and must not stay where it is not
 	// replaced: the members of baggage and tracestate that nobody reads.
-	g.Carrier.Strip(&c.x.Req, &c.wire)
-	g.Carrier.Make(&c.x.Req, &c.ids)
+	g.Carrier.Strip(c.head, &c.wire)
+	g.Carrier.Make(c.head, &c.ids)
 	tag, source := policy.Base, propagate.SourceOff
 	if c.policy.Enabled {
 		tag, source = g.decide(c)

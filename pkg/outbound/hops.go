@@ -23,13 +23,13 @@ var hopTexts = [maxHops][]byte{[]byte("1"), []byte("2"), []byte("3"), []byte("4"
 // ours counts as none.
 func (c *call) countHop() error {
 	hops := 0
-	if v := c.x.Req.Get(HopsHeader); len(v) == 1 && v[0] >= '1' && v[0] <= '0'+maxHops {
+	if v := c.head.Get(HopsHeader); len(v) == 1 && v[0] >= '1' && v[0] <= '0'+maxHops {
 		hops = int(v[0] - '0')
 	}
 	if hops == maxHops {
 		return &http1.Error{Op: "send", Addr: string(c.going), Reason: http1.Loop, Err: errHops}
 	}
-	c.x.Req.Set(HopsHeader, hopTexts[hops])
+	c.head.Set(HopsHeader, hopTexts[hops])
 	return nil
 }
 

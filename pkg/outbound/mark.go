@@ -7,12 +7,12 @@ import (
 
 // readMark finds whose the request is, and gives it trace ids where it has none.
 func (o *Outbound) readMark(c *call) {
-	o.Carrier.IDs(&c.x.Req, &c.ids)
+	o.Carrier.IDs(c.head, &c.ids)
 	o.Carrier.Learn(&c.ids)
 	tag, source, known := o.knownTag(c)
 	// Before the rules, so that a share by trace id has a key; after the tag was
 	// read, since what stands in the tracestate of a bad traceparent goes with it.
-	o.Carrier.Make(&c.x.Req, &c.ids)
+	o.Carrier.Make(c.head, &c.ids)
 	if !known {
 		tag, source = o.settle(c)
 	}
@@ -25,7 +25,7 @@ func (o *Outbound) knownTag(c *call) (tag string, source propagate.Source, ok bo
 	if !c.policy.Enabled {
 		return policy.Base, propagate.SourceOff, true
 	}
-	if tag, source, ok := o.Carrier.Read(&c.x.Req, &c.wire, c.policy.Intern); ok {
+	if tag, source, ok := o.Carrier.Read(c.head, &c.wire, c.policy.Intern); ok {
 		return tag, source, true
 	}
 	if tag, ok := o.Ledger.Get(c.start, &c.ids); ok {
@@ -66,17 +66,17 @@ func (o *Outbound) decide(c *call) (string, propagate.Source) {
 // ask puts together what the policy may ask of the request.
 func (o *Outbound) ask(c *call) {
 	c.rules = policy.Request{
-		Method: c.x.Req.Method(), Host: c.x.Req.Authority(), Path: c.x.Req.Path(), Query: c.x.Req.Query(),
-		Peer: c.x.Peer.Addr(), TraceID: c.ids.Trace(), Headers: &c.x.Req, Now: c.start, Rand: o.Rand,
+		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(), Query: c.head.Query(),
+		Peer: c.x.Caller().Addr(), TraceID: c.ids.Trace(), Headers: c.head, Now: c.start, Rand: o.Rand,
 	}
 }
 
 // writeMark tells the callee, and notes for the count what it was told.
 func (o *Outbound) writeMark(c *call) {
 	if c.mark.Decided() {
-		o.Carrier.Write(&c.x.Req, &c.wire, c.mark.Tag)
+		o.Carrier.Write(c.head, &c.wire, c.mark.Tag)
 	} else {
-		o.Carrier.Strip(&c.x.Req, &c.wire)
+		o.Carrier.Strip(c.head, &c.wire)
 	}
 	c.record.Service = c.service.Name
 	c.record.Tag, c.record.Unnamed = c.mark.Tag, !c.policy.Names(c.mark.Tag)

@@ -18,14 +18,13 @@ import (
 	"sync"
 	"time"
 
-	"graylane/internal/http1"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
 
-// Outbound is the [http1.Handler] of the app's calls. All fields are required
+// Outbound is the [upstream.Handler] of the app's calls. All fields are required
 // but Owner, Tag, LogInputs, Now and Rand; Dial is for Connect alone.
 type Outbound struct {
 	Store   *policy.Store
@@ -50,7 +49,8 @@ type Outbound struct {
 
 // call is one request on its way out.
 type call struct {
-	x       *http1.Exchange
+	x       upstream.Exchange
+	head    upstream.Head
 	policy  *policy.Policy
 	wire    propagate.Wire
 	service *policy.Service
@@ -70,7 +70,7 @@ type call struct {
 const maxAddrPort = 80
 
 // Serve sends one request of the app on and counts it.
-func (o *Outbound) Serve(x *http1.Exchange) {
+func (o *Outbound) Serve(x upstream.Exchange) {
 	c := o.begin(x, metrics.Outbound)
 	switch {
 	case c.policy == nil:
@@ -83,16 +83,16 @@ func (o *Outbound) Serve(x *http1.Exchange) {
 	o.end(c)
 }
 
-func (o *Outbound) begin(x *http1.Exchange, d metrics.Direction) *call {
+func (o *Outbound) begin(x upstream.Exchange, d metrics.Direction) *call {
 	c, ok := o.calls.Get().(*call)
 	if !ok {
 		c = new(call)
 	}
-	c.x, c.policy, c.start = x, o.Store.Load(), o.now()
+	c.x, c.head, c.policy, c.start = x, x.Head(), o.Store.Load(), o.now()
 	c.service, c.mark, c.going = nil, propagate.Mark{}, c.goingTo()
 	c.record = metrics.Record{
-		Direction: d, Peer: x.Peer,
-		Method: x.Req.Method(), Host: x.Req.Authority(), Path: x.Req.Path(),
+		Direction: d, Peer: x.Caller(),
+		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(),
 	}
 	return c
 }
@@ -109,8 +109,8 @@ func (o *Outbound) route(c *call) {
 	if c.service == nil {
 		// What the app may have forwarded of ours means nothing to strangers, and
 		// would tell them who tests what.
-		o.Carrier.Strip(&c.x.Req, &c.wire)
-		c.x.Req.Del(HopsHeader)
+		o.Carrier.Strip(c.head, &c.wire)
+		c.head.Del(HopsHeader)
 		o.pass(c)
 		return
 	}

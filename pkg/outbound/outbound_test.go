@@ -53,7 +53,7 @@ type pod struct {
 	client http.Client
 }
 
-func newPod(t *testing.T, source string, options ...func(*outbound.Outbound)) *pod {
+func newPod(t testing.TB, source string, options ...func(*outbound.Outbound)) *pod {
 	t.Helper()
 	carrier, err := propagate.New(propagate.Config{})
 	if err != nil {
@@ -74,7 +74,7 @@ func newPod(t *testing.T, source string, options ...func(*outbound.Outbound)) *p
 	return p
 }
 
-func (p *pod) apply(t *testing.T, source string) {
+func (p *pod) apply(t testing.TB, source string) {
 	t.Helper()
 	compiled, err := policy.Parse("policy.yaml", []byte(source))
 	if err != nil {
@@ -96,13 +96,13 @@ func (p *pod) apply(t *testing.T, source string) {
 	next.Commit()
 }
 
-func serve(t *testing.T, h http1.Handler) string {
+func serve(t testing.TB, h upstream.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := http1.NewServer(http1.Config{}, h)
+	server := http1.NewServer(http1.Config{}, upstream.HTTP1(h))
 	t.Cleanup(func() { l.Close(); server.Close() })
 	go func() {
 		for {

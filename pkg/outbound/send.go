@@ -14,8 +14,8 @@ import (
 func (o *Outbound) pass(c *call) {
 	c.record.Reason = policy.PassThrough.String()
 	send := relay
-	if c.x.Dst.IsValid() {
-		send = (*http1.Exchange).Send // a redirected CONNECT is for the proxy that it was going to
+	if c.x.Destination().IsValid() {
+		send = upstream.Exchange.Send // a redirected CONNECT is for the proxy that it was going to
 	}
 	c.fail(send(c.x, o.Table.Stranger(c.going)))
 }
@@ -98,8 +98,8 @@ func (o *Outbound) key(c *call) uint64 {
 	return rand.Uint64()
 }
 
-func relay(x *http1.Exchange, origin *http1.Origin) error {
-	if x.Req.Connect() {
+func relay(x upstream.Exchange, origin *upstream.Origin) error {
+	if x.Head().Connect() {
 		return x.Tunnel(origin)
 	}
 	return x.Send(origin)

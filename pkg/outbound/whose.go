@@ -5,21 +5,21 @@ import "graylane/pkg/policy"
 // goingTo gives where the request was going. A redirected call's destination is
 // a fact; its Host is what the app wrote, and may be anything.
 func (c *call) goingTo() []byte {
-	if dst := c.x.Dst; dst.IsValid() {
+	if dst := c.x.Destination(); dst.IsValid() {
 		return dst.AppendTo(c.destination[:0])
 	}
-	return c.x.Req.Authority()
+	return c.head.Authority()
 }
 
 // whose gives the service that the request is for, nil if no service claims it.
 // Where host and destination belong to different services, the destination wins:
 // that is where the app would have gone without us.
 func (o *Outbound) whose(c *call) *policy.Service {
-	named := c.policy.ServiceFor(c.x.Req.Authority())
-	if !c.x.Dst.IsValid() || o.Owner == nil {
+	named := c.policy.ServiceFor(c.head.Authority())
+	if !c.x.Destination().IsValid() || o.Owner == nil {
 		return named
 	}
-	there := c.policy.ServiceNamed(o.Owner(c.x.Dst))
+	there := c.policy.ServiceNamed(o.Owner(c.x.Destination()))
 	switch {
 	case there == nil:
 		return named

@@ -1,0 +1,80 @@
+package upstream
+
+import (
+	"net/netip"
+	"time"
+
+	"graylane/internal/http1"
+)
+
+// Exchange is one request and its reply, whatever protocol the caller speaks. Its
+// bytes are valid until Serve returns.
+type Exchange interface {
+	// Head is that of the request.
+	Head() Head
+	// Caller is who sent it.
+	Caller() netip.AddrPort
+	// Destination is where the caller was going, zero if not known.
+	Destination() netip.AddrPort
+
+	// Send sends the request, with its edits, to the origin and relays the reply.
+	// The error is an *http1.Error, which tells whether another origin may be tried.
+	Send(o *Origin) error
+	// Tunnel connects the caller of a CONNECT to the origin.
+	Tunnel(o *Origin) error
+	// Reply is an answer of our own.
+	Reply(status int, reason, text string)
+	// SetReply puts one line on the reply, whoever makes it, in place of all of that
+	// name.
+	SetReply(name, value string)
+	// AddReply puts one line on the reply beside what else has that name.
+	AddReply(name, value string)
+	// Fail answers what http1.Status makes of err, unless a reply has begun.
+	Fail(err error)
+
+	// Status is that of the reply that went to the caller, 0 if none did.
+	Status() int
+	// Waited is the time from the request's being sent, by the last Send, to the head
+	// of its reply; 0 if none came.
+	Waited() time.Duration
+}
+
+// Head is the head of a request, read and edited in place. Names are matched in
+// any case.
+type Head interface {
+	Method() []byte
+	Authority() []byte // as the caller named it, without userinfo; nil if it named none
+	Path() []byte      // as sent, without the query
+	Query() []byte     // as sent, without the '?'; nil if there is none
+	Connect() bool     // the method is CONNECT
+	SetPath(path []byte)
+
+	// Get, Values, Set, Del and DelAlike are those of propagate.Header.
+	Get(name string) []byte
+	Values(dst [][]byte, name string) [][]byte
+	Set(name string, value []byte)
+	Del(name string)
+	DelAlike(name string)
+}
+
+// Handler decides what happens to one request: it edits the head and then calls
+// one of Send, Tunnel and Reply. Send and Tunnel may be called again after an
+// error that allows it; after any other, Fail is what is left.
+type Handler interface{ Serve(x Exchange) }
+
+// HTTP1 hands the exchanges of an HTTP/1 server to h.
+func HTTP1(h Handler) http1.Handler { return handler1{h} }
+
+type handler1 struct{ Handler }
+
+func (h handler1) Serve(x *http1.Exchange) { h.Handler.Serve(exchange1{x}) }
+
+// exchange1 is an Exchange of HTTP/1. It is one pointer, so that making it an
+// Exchange allocates nothing.
+type exchange1 struct{ *http1.Exchange }
+
+func (x exchange1) Head() Head                  { return &x.Req }
+func (x exchange1) Caller() netip.AddrPort      { return x.Peer }
+func (x exchange1) Destination() netip.AddrPort { return x.Dst }
+func (x exchange1) Send(o *Origin) error        { return x.Exchange.Send(o.http1) }
+func (x exchange1) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http1) }
