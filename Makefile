@@ -4,6 +4,7 @@
 
 FUZZTIME ?= 30s
 SOAKTIME ?= 3m
+SOAKREQUESTS ?= 1000000
 BENCH ?=
 
 help: ## list the targets
@@ -34,10 +35,11 @@ bench: build ## measure the sidecar beside HAProxy, nginx and plain Go proxies; 
 	cd bench && go build -o ../bin/bench .
 	bin/bench -sidecar bin/sidecar $(BENCH)
 
-soak: ## put all kinds of traffic through two sidecars for SOAKTIME (3m) under the race detector; then all tests of the relay
+soak: ## put all kinds of traffic through two sidecars for SOAKTIME (3m) under the race detector; then all tests of the relay, and SOAKREQUESTS (1000000) requests while everything fails, of which none may leak
 	GRAYLANE_SOAK=$(SOAKTIME) go test -race -count=1 -timeout 1h -run Soak -v ./test/relay
 	go test -race -count=3 -timeout 1h ./internal/http1 ./test/relay
 	cd test/differential && go test -race -count=1 ./...
+	GRAYLANE_LEAK_REQUESTS=$(SOAKREQUESTS) go test -count=1 -timeout 1h -run NoBaseRequestEverReachesGray -v ./test/e2e
 
 fuzz: ## run every fuzz test for FUZZTIME (30s)
 	@set -e; for package in $$(go list ./...); do \

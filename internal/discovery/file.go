@@ -18,6 +18,7 @@ import (
 
 const (
 	quiet = 100 * time.Millisecond // editors and the kubelet write several events per update
+	storm = 400 * time.Millisecond // a neighbour that is written without a pause puts nothing off for longer
 	every = 5 * time.Second        // events get lost, and inotify may not be had
 	// mostFile is more than any list of endpoints has, and keeps a wrong path from
 	// taking the memory of the app beside us.
@@ -163,20 +164,22 @@ func (w *watch) errors() <-chan error {
 	return w.watcher.Errors
 }
 
-// settle waits until nothing has happened for a while.
+// settle waits until nothing has happened for a while, or has not stopped to.
 func (w *watch) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storm)
+	defer cancel()
+	still := time.NewTimer(quiet)
+	defer still.Stop()
 	for {
-		timer := time.NewTimer(quiet)
 		select {
 		case <-w.watcher.Events:
-			timer.Stop()
+			still.Reset(quiet)
 		case err := <-w.watcher.Errors:
 			w.tell("file events were lost", err)
-			timer.Stop()
-		case <-timer.C:
+			still.Reset(quiet)
+		case <-still.C:
 			return
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}

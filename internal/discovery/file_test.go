@@ -94,3 +94,31 @@ func TestAFileThatIsFarTooLargeIsRefused(t *testing.T) {
 	start(t, &File{Path: path, tick: time.Hour}, to)
 	waitFor(t, "the size is told", func() bool { return strings.Contains(to.lastError(), "larger than 4 MiB") })
 }
+
+func TestANeighbourThatIsWrittenWithoutAPausePutsNothingOff(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "endpoints.json")
+	put(t, path, list("a:1"))
+	to := &sink{}
+	start(t, &File{Path: path, tick: time.Hour}, to)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				if err := os.WriteFile(filepath.Join(dir, "log"), []byte("line\n"), 0o600); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	}()
+	waitFor(t, "the first list", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
+	put(t, path, list("b:1"))
+	waitFor(t, "the second list", func() bool { return cmp.Equal(to.last(), []string{"b:1"}) })
+	close(stop)
+	<-done
+}

@@ -25,7 +25,8 @@ type outcome uint8
 
 const (
 	good      outcome = iota // it answered
-	bad                      // it did not, or 502, 503 or 504
+	bad                      // not in time, or with 502, 503 or 504
+	broken                   // it ended the connection before its reply
 	unreached                // no connection to it was made
 	unknown                  // the request ended for another reason
 )
@@ -40,6 +41,8 @@ type circuit struct {
 	doubt    bool // out, while closed
 	open     bool // out, or kept in for want of others
 	shut     bool // open, and no trial before a probe
+	lost     bool // open, since connections to it failed or broke
+	passes   int  // active checks that passed since
 
 	from  time.Time     // requests that began before it tell of the time before
 	back  time.Time     // when it closed
@@ -83,14 +86,16 @@ func (c *circuit) probed(rules *breaking, now time.Time, reached bool) {
 	}
 }
 
-// passed takes that an active check has found the endpoint well. It knows more
-// than a probe: who was out since no connection could be made is back.
-func (c *circuit) passed(now time.Time) {
+// passed takes that an active check has found the endpoint well, of which so many
+// are needed. Who was out since connections to it failed has come back then, and
+// need not wait for its time to be over; who answers with errors must.
+func (c *circuit) passed(now time.Time, needed int) {
+	c.passes++
 	switch {
-	case c.shut:
-		c.close(now)
 	case c.doubt:
 		c.clear()
+	case c.lost && c.passes >= needed:
+		c.close(now)
 	}
 }
 
@@ -120,13 +125,13 @@ func (c *circuit) trip(rules *breaking, now time.Time, o outcome) {
 	}
 	c.trips++
 	c.clear()
-	c.open, c.shut = true, o == unreached
+	c.open, c.shut, c.lost, c.passes = true, o == unreached, o == unreached || o == broken, 0
 	c.from = now.Add(c.out)
 }
 
 func (c *circuit) close(now time.Time) {
 	c.clear()
-	c.open, c.shut = false, false
+	c.open, c.shut, c.lost = false, false, false
 	c.from, c.back = now, now
 }
 

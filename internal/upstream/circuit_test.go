@@ -188,7 +188,7 @@ func TestProbesDoNotOpenOrCloseWhatIsNotInQuestion(t *testing.T) {
 	}
 }
 
-func TestAPassedCheckBringsBackWhoCouldNotBeReached(t *testing.T) {
+func TestPassedChecksBringBackWhoCouldNotBeReached(t *testing.T) {
 	rules := testBreaking()
 	for _, c := range []struct {
 		name   string
@@ -197,14 +197,19 @@ func TestAPassedCheckBringsBackWhoCouldNotBeReached(t *testing.T) {
 	}{
 		{"in doubt", []outcome{unreached}, "closed"},
 		{"out since it could not be connected to", []outcome{unreached, unreached, unreached}, "closed"},
-		{"out since it answers 503", []outcome{bad, bad, bad}, "open until 31"},
+		{"out since it closed connections", []outcome{bad, bad, broken}, "closed"},
+		{"out since it answers 503", []outcome{broken, broken, bad}, "open until 31"},
 		{"well, with a failure", []outcome{bad}, "closed"},
 	} {
 		var circuit circuit
 		for _, o := range c.before {
 			circuit.report(rules, at(1), at(1), o)
 		}
-		circuit.passed(at(2))
+		circuit.passed(at(2), 2)
+		if circuit.lost && !circuit.open {
+			t.Errorf("%s: one check of two brought it back", c.name)
+		}
+		circuit.passed(at(3), 2)
 		if got := stateOf(&circuit); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
@@ -336,9 +341,9 @@ func TestCircuitAgreesWithReferenceOnRandomEvents(t *testing.T) {
 		now := 0.0
 		for i := range 300 {
 			now += r.ExpFloat64() * 10
-			e := told{began: at(now - r.ExpFloat64()*5), now: at(now), outcome: outcome(r.IntN(4)), probe: r.IntN(4) == 0}
+			e := told{began: at(now - r.ExpFloat64()*5), now: at(now), outcome: outcome(r.IntN(5)), probe: r.IntN(4) == 0}
 			if r.IntN(3) > 0 {
-				e.outcome = outcome(1 + r.IntN(2)) // so that circuits do open
+				e.outcome = outcome(1 + r.IntN(3)) // so that circuits do open
 			}
 			if e.probe && e.outcome != good {
 				e.outcome = unreached

@@ -25,8 +25,12 @@ func (r *Result) outcome() outcome {
 	if !sick(blamed) {
 		return unknown // the caller left, or sent what cannot be passed on
 	}
-	if e, ok := errors.AsType[*http1.Error](r.Err); ok && e.Op == "connect" {
+	e, ok := errors.AsType[*http1.Error](r.Err)
+	switch {
+	case ok && e.Op == "connect":
 		return unreached
+	case ok && e.Reason == http1.OriginClosed:
+		return broken
 	}
 	return bad
 }

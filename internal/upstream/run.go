@@ -154,7 +154,7 @@ func (e *Endpoint) checked(now time.Time, c *Check, err error) {
 		}
 		e.check.report(c, err == nil)
 		if err == nil {
-			e.circuit.passed(now)
+			e.circuit.passed(now, c.HealthyAfter)
 		}
 	})
 	e.roster.table.wake()

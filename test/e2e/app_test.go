@@ -36,9 +36,11 @@ type app struct {
 	Next         string   // the service to call; none: the chain ends here
 	Proxy        string   // outbound address of the sidecar beside it
 	Forward      []string // headers handed on to the next service
+	Strays       string   // file that notes each request with another tag; none: it is not noted
 
 	client   *http.Client
 	requests atomic.Int64
+	manners  manners
 	mu       sync.Mutex
 	gates    map[string]chan struct{}
 	waiting  map[string]int
@@ -47,6 +49,7 @@ type app struct {
 // hop is an app's answer: what it is, what it got, and the answer of the service behind it.
 type hop struct {
 	Service, Tag, Pod string
+	Target            string // path and query as they arrived
 	Header            http.Header
 	Next              *hop   `json:",omitempty"`
 	Failed            string `json:",omitempty"` // why the call to the next service gave no answer
@@ -64,6 +67,8 @@ func runApp(spec string) error {
 	mux.HandleFunc("GET /requests", a.count)
 	mux.HandleFunc("GET /waiting", a.countWaiting)
 	mux.HandleFunc("POST /open", a.open)
+	mux.HandleFunc("GET /health", a.health)
+	mux.HandleFunc("POST /behave", a.behave)
 	return http.ListenAndServe(a.Listen, mux)
 }
 
@@ -77,12 +82,15 @@ func proxied(proxy string) *http.Client {
 
 func (a *app) serve(w http.ResponseWriter, r *http.Request) {
 	a.requests.Add(1)
+	if a.misbehaves(w, r) {
+		return
+	}
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	a.hold(r)
-	answer := hop{Service: a.Service, Tag: a.Tag, Pod: a.Pod, Header: r.Header}
+	answer := hop{Service: a.Service, Tag: a.Tag, Pod: a.Pod, Target: r.RequestURI, Header: r.Header}
 	status := http.StatusOK
 	if a.Next != "" {
 		var err error
