@@ -55,11 +55,14 @@ func (b *bench) round(c contestant, first bool) (samples, error) {
 			return nil, err
 		}
 		s[m.requests] = float64(f.Requests) / f.Seconds
-		if p != nil {
-			s[m.cpu] = f.cpuEach
-		}
 		if size == middleSize {
 			s[foreign] = f.foreign
+		}
+		if p == nil {
+			continue
+		}
+		s[m.cpu] = f.cpuEach
+		if size == middleSize {
 			s[memory64] = mebibytes(f.memory)
 		}
 	}

@@ -12,18 +12,27 @@ import (
 type chain struct {
 	near, far *harness.Sidecar
 	origin    *origin
+	policy    harness.PolicyFile
 }
 
 // newChain starts both sidecars under a policy with the given rules; the flags are for both. The service that callers
 // reach over the chain is called shop.
 func newChain(t testing.TB, rules string, flags ...string) *chain {
 	t.Helper()
-	c := &chain{origin: listen(t)}
-	policy := harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))
-	policy.Write(t, "") // the address of far comes to be known below
-	c.far = harness.StartSidecar(t, "far", string(policy), append(flags, "--app", c.origin.address(), "--service", "shop")...)
-	c.near = harness.StartSidecar(t, "near", string(policy), flags...)
-	policy.Write(t, fmt.Sprintf(`apiVersion: graylane.dev/v1
+	c := &chain{origin: listen(t), policy: harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))}
+	c.policy.Write(t, "") // the address of far comes to be known below
+	c.far = harness.StartSidecar(t, "far", string(c.policy), append(flags, "--app", c.origin.address(), "--service", "shop")...)
+	c.near = harness.StartSidecar(t, "near", string(c.policy), flags...)
+	c.obey(t, rules)
+	c.far.WaitReady(t)
+	c.near.WaitReady(t)
+	return c
+}
+
+// obey puts a policy with other rules into the file.
+func (c *chain) obey(t testing.TB, rules string) {
+	t.Helper()
+	c.policy.Write(t, fmt.Sprintf(`apiVersion: graylane.dev/v1
 %s
 services:
   - name: shop
@@ -31,9 +40,6 @@ services:
     versions:
       - {tag: base, endpoints: [%q]}
 `, rules, c.far.Inbound))
-	c.far.WaitReady(t)
-	c.near.WaitReady(t)
-	return c
 }
 
 // dial is a caller's new connection.
