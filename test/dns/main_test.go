@@ -1,0 +1,10 @@
+package dns
+
+import (
+	"os"
+	"testing"
+
+	"graylane/test/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
