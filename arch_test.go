@@ -169,6 +169,19 @@ func TestPolicyUsesNoHTTPLibrary(t *testing.T) {
 	}
 }
 
+func TestTheSidecarKnowsNoKubernetes(t *testing.T) {
+	for _, p := range list(t) {
+		if p.name() != "cmd/sidecar" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if strings.HasPrefix(dep, "k8s.io/") {
+				t.Errorf("cmd/sidecar depends on %s: it must start and serve without an API server, and its image must stay small; what asks Kubernetes belongs to cmd/injector", dep)
+			}
+		}
+	}
+}
+
 func TestInboundAndOutboundAreSiblings(t *testing.T) {
 	siblings := []string{"pkg/inbound", "pkg/outbound"}
 	for _, p := range list(t) {

@@ -1,0 +1,240 @@
+package inject
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Note tells what became of one pod of a manifest.
+type Note struct {
+	Line int    // of the object that makes the pod
+	Who  string // "Deployment shop/users"
+	What string
+}
+
+// Manifest adds the sidecar to every pod that a file of YAML or JSON describes: Pods, what makes them from a template,
+// and Lists of such. A document in which nothing changes stays as it is, to the byte; the others keep their comments and
+// the fields that we do not know. The error has every fault, each with name (of the file) and line.
+func Manifest(name string, text []byte, o Options) ([]byte, []Note, error) {
+	var out bytes.Buffer
+	var notes []Note
+	var faults Faults
+	for _, doc := range split(text) {
+		m := manifest{options: o, name: name, line: doc.line}
+		out.Write(doc.head)
+		body := m.document(doc.body)
+		out.Write(body)
+		notes = append(notes, m.notes...)
+		faults = append(faults, m.faults...)
+	}
+	if err := faults.orNil(); err != nil {
+		return nil, nil, err
+	}
+	return out.Bytes(), notes, nil
+}
+
+// document is one of those that --- separates: head is the line of the separator, as it is.
+type document struct {
+	head, body []byte
+	line       int // of the file's, before body
+}
+
+func split(text []byte) []document {
+	docs := []document{{}}
+	line := 0
+	for part := range bytes.Lines(text) {
+		line++
+		if bytes.HasPrefix(part, []byte("---")) && strings.TrimSpace(string(part[3:min(4, len(part))])) == "" {
+			docs = append(docs, document{head: part, line: line})
+			continue
+		}
+		last := &docs[len(docs)-1]
+		last.body = append(last.body, part...)
+	}
+	return docs
+}
+
+// manifest is the work on one document.
+type manifest struct {
+	options Options
+	name    string
+	line    int
+	notes   []Note
+	faults  Faults
+	changed bool
+}
+
+func (m *manifest) fault(n *yaml.Node, format string, args ...any) {
+	m.faults.note(fmt.Sprintf("%s:%d", m.name, m.line+n.Line), format, args...)
+}
+
+// document gives the body with its pods patched.
+func (m *manifest) document(body []byte) []byte {
+	decoder := yaml.NewDecoder(bytes.NewReader(body))
+	var doc yaml.Node
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+		return body // comments only
+	} else if err != nil {
+		m.faults.note(m.name, "the document that begins after line %d: %v", m.line, err)
+		return nil
+	}
+	m.object(doc.Content[0])
+	if !m.changed || len(m.faults) > 0 {
+		return body
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		m.fault(&doc, "more than one document, want --- between them")
+		return nil
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if compact(doc.Content[0]) {
+		encoder.CompactSeqIndent()
+	}
+	if err := errors.Join(encoder.Encode(&doc), encoder.Close()); err != nil {
+		m.fault(&doc, "cannot be written again: %v", err)
+	}
+	return out.Bytes()
+}
+
+// compact tells whether the file writes the items of a list below the first letter of its key, as kubectl does.
+func compact(n *yaml.Node) bool {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			if value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0 {
+				return value.Column == key.Column
+			}
+		}
+	}
+	return slices.ContainsFunc(n.Content, compact)
+}
+
+// templates are the kinds that make pods, and where each has the template.
+var templates = map[string][]string{
+	"Pod":                   {},
+	"PodTemplate":           {"template"},
+	"ReplicationController": {"spec", "template"},
+	"ReplicaSet":            {"spec", "template"},
+	"Deployment":            {"spec", "template"},
+	"StatefulSet":           {"spec", "template"},
+	"DaemonSet":             {"spec", "template"},
+	"Job":                   {"spec", "template"},
+	"CronJob":               {"spec", "jobTemplate", "spec", "template"},
+}
+
+// object patches the pods of one object; objects of other kinds stay.
+func (m *manifest) object(n *yaml.Node) {
+	n = resolve(n)
+	kind := text(n, "kind")
+	if strings.HasSuffix(kind, "List") && text(n, "apiVersion") != "" {
+		if items := child(n, "items"); items != nil {
+			for _, item := range items.Content {
+				m.object(item)
+			}
+		}
+		return
+	}
+	path, ok := templates[kind]
+	if group, _, _ := strings.Cut(text(n, "apiVersion"), "/"); !ok || !slices.Contains([]string{"v1", "apps", "batch"}, group) {
+		return
+	}
+	pod := n
+	for _, token := range path {
+		if pod = child(pod, token); pod == nil {
+			m.fault(n, "%s: no %s, want a template of pods", who(n), strings.Join(path, "."))
+			return
+		}
+	}
+	m.pod(n, pod)
+}
+
+func (m *manifest) pod(owner, n *yaml.Node) {
+	pod, err := decode(n)
+	if err != nil {
+		m.fault(n, "%s: %v", who(owner), err)
+		return
+	}
+	result, err := Pod(pod, m.options)
+	if err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			m.fault(n, "%s: %s", who(owner), line)
+		}
+		return
+	}
+	note := Note{Line: m.line + owner.Line, Who: who(owner), What: "sidecar added"}
+	switch {
+	case result.Skipped != "":
+		note.What = "skipped: " + result.Skipped
+	case len(result.Patch) == 0:
+		note.What = "has the sidecar"
+	}
+	m.notes = append(m.notes, note)
+	if len(result.Patch) == 0 {
+		return
+	}
+	m.changed = true
+	if err = ensureMetadata(n); err == nil {
+		err = result.Patch.apply(n)
+	}
+	if err != nil {
+		m.fault(n, "%s: %v", who(owner), err)
+	}
+}
+
+// ensureMetadata makes room for labels: a template of a Job may have no metadata at all.
+func ensureMetadata(n *yaml.Node) error {
+	metadata := child(n, "metadata")
+	if metadata != nil && metadata.Kind == yaml.MappingNode {
+		return nil
+	}
+	return put(n, "/metadata", &yaml.Node{Kind: yaml.MappingNode})
+}
+
+func decode(n *yaml.Node) (*corev1.Pod, error) {
+	var value any
+	if err := n.Decode(&value); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	pod := new(corev1.Pod)
+	if err := json.Unmarshal(body, pod); err != nil {
+		return nil, fmt.Errorf("not a pod as Kubernetes knows it (numbers and booleans in labels and annotations want quotes): %w", err)
+	}
+	return pod, nil
+}
+
+func text(n *yaml.Node, key string) string {
+	if value := child(n, key); value != nil && value.Kind == yaml.ScalarNode {
+		return value.Value
+	}
+	return ""
+}
+
+// who names an object for people: Deployment shop/users.
+func who(n *yaml.Node) string {
+	name := "without a name"
+	if metadata := child(n, "metadata"); metadata != nil {
+		if given := text(metadata, "name"); given != "" {
+			name = given
+		} else if given := text(metadata, "generateName"); given != "" {
+			name = given + "*"
+		}
+		if namespace := text(metadata, "namespace"); namespace != "" {
+			name = namespace + "/" + name
+		}
+	}
+	return text(n, "kind") + " " + name
+}
