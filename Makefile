@@ -45,7 +45,7 @@ fuzz: ## run every fuzz test for FUZZTIME (30s)
 	@set -e; for package in $$(go list ./...); do \
 	  for name in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 	    echo "$$package $$name"; \
-	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$package; \
+	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package; \
 	  done; \
 	done
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -76,8 +77,8 @@ func (sc *sidecar) logStart(ctx context.Context) {
 	}
 	sc.log.Info("listening",
 		"version", buildVersion(), "pid", os.Getpid(),
-		"inbound", sc.inbound.set.Addrs(), "outbound", sc.outbound.set.Addrs(),
-		"gateway", sc.gateway.set.Addrs(), "admin", sc.admin.Addrs(), "health", sc.health.Addrs(),
+		"inbound", addresses(sc.inbound.set), "outbound", addresses(sc.outbound.set),
+		"gateway", addresses(sc.gateway.set), "admin", addresses(sc.admin), "health", addresses(sc.health),
 		"app", sc.settings.App, "service", sc.settings.Service, "tag", sc.settings.Tag,
 		"zone", sc.settings.Zone, "policy", sc.settings.Policy, "digest", digest)
 	for _, warning := range sc.settings.Warnings {
@@ -88,4 +89,13 @@ func (sc *sidecar) logStart(ctx context.Context) {
 			sc.log.Warn("address left out", "error", err)
 		}
 	}
+}
+
+// addresses gives what a set is bound to as the flags have it.
+func addresses(set *listen.Set) string {
+	var list []string
+	for _, addr := range set.Addrs() {
+		list = append(list, addr.String())
+	}
+	return strings.Join(list, ",")
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"graylane/pkg/policy"
+)
+
+func TestDoubtsAboutThePodAndThePolicy(t *testing.T) {
+	const (
+		noService = "the policy has no service of this name, so that its edge does not hold here: is --service right?"
+		noName    = "the policy has services with edge: true, which hold for pods that were given their name by --service"
+		noTag     = "the service has no version with this tag, so that no request is sent here: is --tag right?"
+	)
+	inside := `services: [{name: users, versions: [{tag: base, endpoints: ["a:1"]}, {tag: gray, endpoints: ["b:1"]}]}, {name: old}]`
+	edge := `services: [{name: users, versions: [{tag: base, endpoints: ["a:1"]}]}, {name: front, edge: true}]`
+	for _, c := range []struct {
+		name, policy, service, tag string
+		want                       []string
+	}{
+		{"a pod that the policy knows", inside, "users", "gray", nil},
+		{"another tag", inside, "users", "blue", []string{noTag}},
+		{"another service", inside, "usesr", "base", []string{noService}},
+		{"a service without versions", inside, "old", "gray", nil},
+		{"no service", inside, "", "base", nil},
+		{"no service where there is an edge", edge, "", "base", []string{noName}},
+		{"another service where there is an edge", edge, "usesr", "base", []string{noService}},
+		{"the edge itself", edge, "front", "base", nil},
+		{"an empty policy", "", "", "gray", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := policy.Parse("policy.yaml", []byte("apiVersion: graylane.dev/v1\n"+c.policy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(doubts(p, c.service, c.tag), c.want); diff != "" {
+				t.Errorf("doubts (got -, want +):\n%s", diff)
+			}
+		})
+	}
+}
