@@ -12,12 +12,6 @@ import (
 	"graylane/test/harness"
 )
 
-const (
-	okReply = "HTTP/1.1 200 OK\r\nDate: Mon, 30 Nov 2026 05:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
-	usual   = "User-Agent: curl/8.5.0\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate\r\nCookie: session=0123456789abcdef; theme=dark\r\n"
-	traced  = "traceparent: " + parent + "\r\n"
-)
-
 // A tag that the policy does not name at all costs a string of its own; all others are here.
 func TestARequestAllocatesNothing(t *testing.T) {
 	stranger := harness.RawOrigin(t, okReply)
