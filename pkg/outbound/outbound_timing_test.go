@@ -1,3 +1,7 @@
+//go:build !race
+
+// It times the requests of alloc_test.go, which the race detector has no use for.
+
 package outbound_test
 
 import (

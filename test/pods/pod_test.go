@@ -43,6 +43,8 @@ func newCluster(t *testing.T) *cluster {
 	c.node.Run(t, "ip", "link", "set", "br0", "up")
 	c.node.Address(t, "br0", "10.1.0.254/24", "fd01::254/64")
 	c.node.Run(t, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+	// Where the kernel has this, it would route what the switch only passes on.
+	c.node.Run(t, "sysctl", "-qew", "net.bridge.bridge-nf-call-iptables=0", "net.bridge.bridge-nf-call-ip6tables=0")
 	c.plug(t, c.client, "client", clientAddr, clientAddr6)
 
 	dir := t.TempDir()
@@ -74,24 +76,16 @@ func (c *cluster) write(t *testing.T, text string) {
 // service makes an address, as a Kubernetes service has one, that leads to a pod.
 func (c *cluster) service(t *testing.T, addr string, port int, p *pod, podPort int) {
 	t.Helper()
-	const table = "add table inet kube; " +
-		"add chain inet kube services { type nat hook prerouting priority dstnat; }; " +
-		"add chain inet kube hairpin { type nat hook postrouting priority srcnat; }; "
-	family, at, to := "ip", addr, fmt.Sprintf("%s:%d", p.addr, podPort)
+	family, to := "ip", fmt.Sprintf("%s:%d", p.addr, podPort)
 	if strings.Contains(addr, ":") {
 		family, to = "ip6", fmt.Sprintf("[%s]:%d", p.addr6, podPort)
 	}
-	c.node.Run(t, "nft", table+
-		fmt.Sprintf("add rule inet kube services %s daddr %s tcp dport %d dnat %s to %s; ", family, at, port, family, to)+
-		// A pod that calls its own service must get its answers from there.
-		fmt.Sprintf("add rule inet kube hairpin %s daddr %s %s saddr %s masquerade", family, own(p, family), family, own(p, family)))
-}
-
-func own(p *pod, family string) string {
-	if family == "ip" {
-		return p.addr
-	}
-	return p.addr6
+	c.node.Run(t, "nft", "add table inet kube; "+
+		"add chain inet kube services { type nat hook prerouting priority dstnat; }; "+
+		"add chain inet kube back { type nat hook postrouting priority srcnat; }; "+
+		fmt.Sprintf("add rule inet kube services %s daddr %s tcp dport %d dnat %s to %s; ", family, addr, port, family, to)+
+		// Answers must come back through here, also to a pod that calls its own service.
+		"flush chain inet kube back; add rule inet kube back ct status dnat masquerade")
 }
 
 // pod is an app and its sidecar in a network of their own.

@@ -1,0 +1,213 @@
+package outbound_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"graylane/internal/metrics"
+	"graylane/internal/upstream"
+	"graylane/pkg/outbound"
+)
+
+// from serves requests as if the kernel had redirected them on their way to an address.
+type from struct {
+	*outbound.Outbound
+	dst netip.AddrPort
+}
+
+func (f from) Serve(x upstream.Exchange) { f.Outbound.Serve(onTheWay{x, f.dst}) }
+
+type onTheWay struct {
+	upstream.Exchange
+	dst netip.AddrPort
+}
+
+func (x onTheWay) Destination() netip.AddrPort { return x.dst }
+
+// redirected calls with a Host, on the way to an address.
+func (p *pod) redirected(t *testing.T, dst, host string, headers ...string) (status int, by string) {
+	t.Helper()
+	addr := serve(t, from{p.Outbound, netip.MustParseAddrPort(dst)})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if reason := resp.Header.Get("X-Graylane-Error"); reason != "" {
+		return resp.StatusCode, reason
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestARedirectedCallBelongsToItsDestinationThenToItsHost(t *testing.T) {
+	users, orders, stranger := newOrigin(t, "users"), newOrigin(t, "orders"), newOrigin(t, "stranger")
+	source := `
+apiVersion: graylane.dev/v1
+services:
+  - {name: users, hosts: [users], versions: [{tag: base, endpoints: ["` + users.addr + `"]}]}
+  - {name: orders, hosts: [orders], versions: [{tag: base, endpoints: ["` + orders.addr + `"]}]}
+`
+	const usersAt, ordersAt = "10.96.0.1:80", "10.96.0.2:80"
+	owners := map[string]string{usersAt: "users", ordersAt: "orders", "10.96.0.3:80": "gone from the policy"}
+	for _, c := range []struct {
+		name, dst, host, want string
+		mismatches            string
+	}{
+		{"both of one service", usersAt, "users", "users", "0"},
+		{"of two services: the destination wins", usersAt, "orders", "users", "1"},
+		{"a host of no service", usersAt, "example.com", "users", "0"},
+		{"an address as host", usersAt, usersAt, "users", "0"},
+		{"a destination of no service", stranger.addr, "users", "users", "0"},
+		{"a destination of a service that is no more", "10.96.0.3:80", "orders", "orders", "0"},
+		{"neither of a service: where it was going", stranger.addr, "example.com", "stranger", "0"},
+	} {
+		p := newPod(t, source, func(o *outbound.Outbound) {
+			o.Owner = func(dst netip.AddrPort) string { return owners[dst.String()] }
+		})
+		if status, by := p.redirected(t, c.dst, c.host); status != 200 || by != c.want {
+			t.Errorf("%s: got %d by %q, want 200 by %q", c.name, status, by, c.want)
+		}
+		if got, want := scrape(p.Metrics), "\ngraylane_host_mismatch_total "+c.mismatches+"\n"; !strings.Contains(got, want) {
+			t.Errorf("%s: got no %q in\n%s", c.name, want, got)
+		}
+	}
+}
+
+func scrape(m *metrics.Metrics) string {
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
+}
+
+func TestAnEndpointWithoutAPortKeepsThatOfTheDestination(t *testing.T) {
+	users := newOrigin(t, "users")
+	p := newPod(t, "apiVersion: graylane.dev/v1\nservices: [{name: users, hosts: [users], versions: [{tag: base, endpoints: [127.0.0.1]}]}]\n")
+	_, port, err := net.SplitHostPort(users.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, by := p.redirected(t, "10.96.0.1:"+port, "users"); status != 200 || by != "users" {
+		t.Errorf("got %d by %q, want 200 by users", status, by)
+	}
+}
+
+func TestHopsAreCountedForServicesAlone(t *testing.T) {
+	base, gray, stranger := newOrigin(t, "base"), newOrigin(t, "gray"), newOrigin(t, "stranger")
+	for _, c := range []struct{ sent, want string }{
+		{"", "1"}, {"1", "2"}, {"7", "8"}, {"0", "1"}, {"9", "1"}, {"-1", "1"}, {"many", "1"},
+	} {
+		p := newPod(t, shop(base, gray))
+		p.get(t, "http://users/", "X-Graylane-Hops", c.sent)
+		if got := base.got("X-Graylane-Hops"); got != c.want {
+			t.Errorf("after %q: got %q, want %q", c.sent, got, c.want)
+		}
+		p.get(t, "http://"+stranger.addr+"/", "X-Graylane-Hops", c.sent)
+		if got, ok := (*stranger.seen.Load())["X-Graylane-Hops"]; ok {
+			t.Errorf("the stranger got %q", got)
+		}
+	}
+	p, before := newPod(t, shop(base, gray)), base.hits.Load()
+	if status, by := p.get(t, "http://users/", "X-Graylane-Hops", "8"); status != 508 || by != "loop" {
+		t.Errorf("after 8: got %d by %q, want 508 by loop", status, by)
+	}
+	if got := base.hits.Load() - before; got != 0 {
+		t.Errorf("%d requests went on", got)
+	}
+}
+
+func TestALoopOverTwoSidecarsEnds(t *testing.T) {
+	pods := [2]*pod{newPod(t, ""), newPod(t, "")}
+	for i, p := range pods {
+		other := serve(t, pods[1-i].Outbound)
+		p.apply(t, "apiVersion: graylane.dev/v1\nservices: [{name: users, hosts: [users], versions: [{tag: base, endpoints: [\""+other+"\"]}]}]\n")
+	}
+	if status, by := pods[0].get(t, "http://users/"); status != 508 || by != "loop" {
+		t.Errorf("got %d by %q, want 508 by loop", status, by)
+	}
+}
+
+func TestConnectionsGoToTheVersionOfThePod(t *testing.T) {
+	source := `
+apiVersion: graylane.dev/v1
+services:
+  - name: users
+    hosts: ["users:443"]
+    versions: [{tag: base, endpoints: ["10.0.0.1:8443"]}, {tag: gray, endpoints: ["10.0.0.2:8443", "10.0.0.3"]}]
+  - {name: strict, hosts: [strict], fallback: none, versions: [{tag: base, endpoints: ["10.0.0.1:8443"]}]}
+  - {name: marked, hosts: [marked]}
+`
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	for _, c := range []struct {
+		name, tag, sni, dst string
+		down                []string
+		want                string // of the connections that were tried
+		reason              string
+	}{
+		{"base", "", "users", "10.96.0.1:443", nil, "10.0.0.1:8443", "matched"},
+		{"gray", "gray", "users", "10.96.0.1:443", []string{"10.0.0.2:8443"}, "10.0.0.3:443", "matched"},
+		{"gray is down", "gray", "users", "10.96.0.1:443", []string{"10.0.0.2:8443", "10.0.0.3:443"}, "10.0.0.1:8443", "all_refused"},
+		{"base is down", "", "users", "10.96.0.1:443", []string{"10.0.0.1:8443"}, "", "unavailable"},
+		{"no fallback", "gray", "strict", "10.96.0.1:443", nil, "", "unavailable"},
+		{"no versions", "gray", "marked", "10.96.0.1:443", nil, "10.96.0.1:443", "pass_through"},
+		{"another port than the host's", "gray", "users", "10.96.0.1:8443", nil, "10.96.0.1:8443", "pass_through"},
+		{"no name", "gray", "", "10.96.0.1:443", nil, "10.96.0.1:443", "pass_through"},
+		{"a stranger's name", "gray", "example.com", "10.96.0.1:443", nil, "10.96.0.1:443", "pass_through"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			reached := ""
+			p := newPod(t, source, func(o *outbound.Outbound) {
+				o.Tag = c.tag
+				o.Dial = func(_ context.Context, addr string) (net.Conn, error) {
+					if slices.Contains(c.down, addr) {
+						return nil, refused
+					}
+					reached = addr
+					return &net.TCPConn{}, nil
+				}
+			})
+			record := &metrics.Connection{ServerName: c.sni}
+			conn, err := p.Connect(t.Context(), netip.MustParseAddrPort(c.dst), record)
+			if (conn != nil) != (c.want != "") || (err == nil) != (c.want != "") {
+				t.Errorf("got %v, %v, want a connection: %v", conn, err, c.want != "")
+			}
+			if reached != c.want {
+				t.Errorf("got to %q, want %q", reached, c.want)
+			}
+			if record.Reason != c.reason {
+				t.Errorf("got reason %q, want %q", record.Reason, c.reason)
+			}
+		})
+	}
+}
+
+func TestBeforeAPolicyConnectionsGoWhereTheyWereGoing(t *testing.T) {
+	p := newPod(t, "", func(o *outbound.Outbound) {
+		o.Dial = func(_ context.Context, addr string) (net.Conn, error) { return nil, errors.New(addr) }
+	})
+	_, err := p.Connect(t.Context(), netip.MustParseAddrPort("10.96.0.1:443"), &metrics.Connection{ServerName: "users"})
+	if err == nil || err.Error() != "10.96.0.1:443" {
+		t.Errorf("got %v, want a try of 10.96.0.1:443", err)
+	}
+}

@@ -1,0 +1,132 @@
+package pods_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"graylane/test/harness"
+)
+
+// authority signs the certificates of one test.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	harness.Must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	harness.Must(t, err)
+	cert, err := x509.ParseCertificate(der)
+	harness.Must(t, err)
+	a := &authority{key: key, cert: cert, pool: x509.NewCertPool()}
+	a.pool.AddCert(cert)
+	return a
+}
+
+// sign gives a certificate for a name, good for both ends.
+func (a *authority) sign(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	harness.Must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	harness.Must(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// greet is a TLS server that wants a certificate, and says who it is and who calls.
+func (a *authority) greet(t *testing.T, p *pod, port int, name string) {
+	t.Helper()
+	config := &tls.Config{
+		Certificates: []tls.Certificate{a.sign(t, "users")}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool,
+	}
+	serveIn(t, p.Space, fmt.Sprintf(":%d", port), func(raw *net.TCPConn) {
+		conn := tls.Server(raw, config)
+		defer conn.Close()
+		if err := conn.Handshake(); err != nil {
+			return // the caller tells
+		}
+		fmt.Fprintf(conn, "%s greets %s", name, conn.ConnectionState().PeerCertificates[0].Subject.CommonName)
+	})
+}
+
+// call gives what the server says to a pod's app.
+func (a *authority) call(t *testing.T, p *pod, addr, serverName string) string {
+	t.Helper()
+	raw, err := p.Dial(t, appUser, addr)
+	if err != nil {
+		return err.Error()
+	}
+	conn := tls.Client(raw, &tls.Config{
+		ServerName: serverName, RootCAs: a.pool, Certificates: []tls.Certificate{a.sign(t, p.name)},
+		// Without a name there is none to check: the certificate counts, not whose it is.
+		InsecureSkipVerify: serverName == "",
+	})
+	defer raw.Close()
+	said, err := io.ReadAll(conn)
+	if err != nil {
+		return err.Error()
+	}
+	return string(said)
+}
+
+func TestTLSIsUntouchedAndGoesToTheVersionOfThePod(t *testing.T) {
+	c := newCluster(t)
+	base := c.start(t, "orders-base", podConfig{service: "orders", tag: "base"})
+	gray := c.start(t, "orders-gray", podConfig{service: "orders", tag: "gray"})
+	users, usersGray := c.start(t, "users-base", podConfig{service: "users", tag: "base"}), c.start(t, "users-gray", podConfig{service: "users", tag: "gray"})
+	policy := fmt.Sprintf(`apiVersion: graylane.dev/v1
+services:
+  - {name: users, hosts: ["users:443"], versions: [{tag: base, endpoints: ["%s:8443"]}, {tag: gray, endpoints: ["%s:8443"]}]}
+`, users.addr, usersGray.addr)
+	c.write(t, policy)
+	c.ready(t, policy, base, gray, users, usersGray)
+	c.service(t, usersAddr, 443, users, 8443)
+	a := newAuthority(t)
+	a.greet(t, users, 8443, "users-base")
+	a.greet(t, usersGray, 8443, "users-gray")
+
+	for _, call := range []struct {
+		name             string
+		from             *pod
+		addr, serverName string
+		want             string
+	}{
+		{"a base pod by the service", base, usersAddr + ":443", "users", "users-base greets orders-base"},
+		{"a gray pod by the service", gray, usersAddr + ":443", "users", "users-gray greets orders-gray"},
+		{"a gray pod that asks for no name", gray, usersAddr + ":443", "", "users-base greets orders-gray"},
+		{"a gray pod by an address of another port", gray, users.addr + ":8443", "users", "users-base greets orders-gray"},
+	} {
+		if got := a.call(t, call.from, call.addr, call.serverName); got != call.want {
+			t.Errorf("%s: got %q, want %q", call.name, got, call.want)
+		}
+	}
+	harness.WaitFor(t, "the access log has the name", func() bool {
+		return strings.Contains(gray.sidecar.Log.String(), "protocol=tls service=users tag=gray")
+	})
+	if log := gray.sidecar.Log.String(); !strings.Contains(log, "sni=users") {
+		t.Errorf("the access log lacks the name that was asked for:\n%s", log)
+	}
+}
