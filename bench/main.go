@@ -13,7 +13,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -68,6 +70,14 @@ func check(o *options) error {
 		return err
 	}
 	o.sidecar = path
+	for _, program := range []string{"taskset", "haproxy", "nginx"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("%w: apt-get install haproxy nginx-light util-linux", err)
+		}
+	}
+	if runtime.NumCPU() < 2 {
+		return fmt.Errorf("there is one CPU, want two: one for the proxy, one for origins and load")
+	}
 	if o.rounds < 1 || o.rounds > 20 || o.phase < 500*time.Millisecond || o.phase > 30*time.Second || o.rate < 1 || o.rate > 50000 {
 		return fmt.Errorf("-rounds, -phase or -rate is out of its range: see bench -help")
 	}
