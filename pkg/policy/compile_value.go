@@ -35,7 +35,7 @@ func (c *compiler) value(kind sourceKind, spec *ValueSpec, at place) cond {
 		if len(files) > 0 {
 			c.add(at.key("valuesFrom"), "beside type RegularExpression, want values")
 		}
-		cond := c.cond(looksLike, src, subject+" is like "+list(values))
+		cond := c.cond(looksLike, src, subject+" is like "+anyOf(values))
 		cond.patterns = c.expressions(values, places)
 		return cond
 	}
@@ -49,7 +49,7 @@ func (c *compiler) value(kind sourceKind, spec *ValueSpec, at place) cond {
 	case "Suffix":
 		op, verb = endsWith, " ends with"
 	}
-	text := subject + verb + " " + list(values)
+	text := subject + verb + " " + anyOf(values)
 	if spec.ValuesFrom != nil {
 		text = subject + verb + " a line of " + strings.Join(spec.ValuesFrom.Files, " or ")
 	}
@@ -117,8 +117,8 @@ func (c *compiler) length(value string, at place) {
 	}
 }
 
-// list shows values in a text for people.
-func list(values []string) string {
+// anyOf shows values in a text for people.
+func anyOf(values []string) string {
 	const enough = 3
 	if len(values) > enough {
 		return fmt.Sprintf("%s or %d more", strings.Join(values[:enough], " or "), len(values)-enough)

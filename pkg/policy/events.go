@@ -2,24 +2,30 @@ package policy
 
 import (
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// events tells that something happened around a file. It watches directories:
-// a ConfigMap update turns a symlink beside the file, an editor puts another
-// file in its place, and both leave a watch on the file itself behind.
+// events tells that something happened around a file and its lists. It watches
+// directories: a ConfigMap update turns a symlink beside the file, an editor
+// puts another file in its place, and both leave a watch on the file itself
+// behind.
 type events struct {
 	path    string
 	notify  func() (*fsnotify.Watcher, error)
 	log     *slog.Logger
 	watcher *fsnotify.Watcher      // nil: there are no events
 	watched map[string]os.FileInfo // directories, as they were when the watch began
-	signal  chan struct{}
-	done    chan struct{}
-	told    bool // the log says already that there are no events
+	whole   map[string]bool        // those in which everything counts
+	dir     string                 // the directory of the file, by its name in the one above
+	told    bool                   // the log says already that there are no events
+
+	changes <-chan fsnotify.Event
+	losses  <-chan error // events were lost: something has happened
 }
 
 func newEvents(path string, notify func() (*fsnotify.Watcher, error), log *slog.Logger) *events {
@@ -29,27 +35,19 @@ func newEvents(path string, notify func() (*fsnotify.Watcher, error), log *slog.
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	e := &events{
-		path:   filepath.Clean(path),
-		notify: notify,
-		log:    log,
-		signal: make(chan struct{}, 1),
-		done:   make(chan struct{}),
-	}
-	e.rewatch()
+	e := &events{path: filepath.Clean(path), notify: notify, log: log}
+	e.rewatch(nil)
 	return e
 }
 
-// happened yields after one or more events.
-func (e *events) happened() <-chan struct{} { return e.signal }
-
-// rewatch makes the watches fit what is there now: the directory of the file
-// may have been replaced, and the file may be a link to somewhere else.
-func (e *events) rewatch() {
+// rewatch makes the watches fit what is there now, and tells whether some are
+// new: the directory of the file may have been replaced, the file may be a link
+// to somewhere else, and it may name lists in other folders.
+func (e *events) rewatch(lists []list) (fresh bool) {
 	if !e.open() {
-		return
+		return false
 	}
-	wanted := e.directories()
+	wanted := e.directories(lists)
 	for dir := range e.watched {
 		if wanted[dir] == nil {
 			_ = e.watcher.Remove(dir) // gone with the directory in most cases
@@ -67,16 +65,29 @@ func (e *events) rewatch() {
 			continue
 		}
 		e.watched[dir] = info
+		fresh = true
 	}
+	return fresh
 }
 
-// directories returns where something can happen that changes the file: its
-// directory, the one above, which sees it replaced, and that of what the file
-// links to.
-func (e *events) directories() map[string]os.FileInfo {
+// directories returns where something can happen that changes the file or its
+// lists: their directories, those of the links on the way to them, and the one
+// above, which sees the directory of the file replaced.
+func (e *events) directories(lists []list) map[string]os.FileInfo {
+	files := links(e.path)
+	home := placeOf(filepath.Dir(files[len(files)-1]))
+	for _, l := range lists {
+		files = append(files, links(filepath.Join(home, l.name))...)
+	}
+	e.whole = make(map[string]bool, len(files))
+	for _, file := range files {
+		e.whole[placeOf(filepath.Dir(file))] = true
+	}
 	dir := filepath.Dir(e.path)
-	found := make(map[string]os.FileInfo, 3)
-	for _, d := range [...]string{dir, filepath.Dir(dir), e.target()} {
+	above := placeOf(filepath.Dir(dir))
+	e.dir = filepath.Join(above, filepath.Base(dir))
+	found := make(map[string]os.FileInfo, len(e.whole)+1)
+	for _, d := range append(slices.Collect(maps.Keys(e.whole)), above) {
 		if info, err := os.Stat(d); err == nil {
 			found[d] = info
 		}
@@ -84,12 +95,31 @@ func (e *events) directories() map[string]os.FileInfo {
 	return found
 }
 
-func (e *events) target() string {
-	file, err := filepath.EvalSymlinks(e.path)
-	if err != nil {
-		return filepath.Dir(e.path)
+// links returns path, what it links to, and so on to the last.
+func links(path string) []string {
+	const most = 40 // more is a circle: for Linux too
+	found := []string{path}
+	for range most {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(placeOf(filepath.Dir(path)), to)
+		}
+		path = to
+		found = append(found, path)
 	}
-	return filepath.Dir(file)
+	return found
+}
+
+// placeOf returns where dir is once links are followed, dir itself where it is not
+// there: only so is `..` the one above, and only so has each a name of its own.
+func placeOf(dir string) string {
+	if place, err := filepath.EvalSymlinks(dir); err == nil {
+		return place
+	}
+	return dir
 }
 
 // open starts listening unless that is done, and tells whether it works.
@@ -106,49 +136,18 @@ func (e *events) open() bool {
 		return false
 	}
 	e.watcher, e.watched = watcher, make(map[string]os.FileInfo)
-	go e.listen(watcher)
+	e.changes, e.losses = watcher.Events, watcher.Errors
 	return true
 }
 
-// listen passes on that something happened, not what: the kind of an event
-// says little (a ConfigMap update is seen as a write here, a create there),
-// and an overflow is an event as well.
-func (e *events) listen(watcher *fsnotify.Watcher) {
-	defer close(e.done)
-	for {
-		select {
-		case event, ok := <-watcher.Events:
-			if !ok {
-				return
-			}
-			if !e.concerns(event.Name) {
-				continue
-			}
-		case _, ok := <-watcher.Errors:
-			if !ok {
-				return
-			}
-		}
-		select {
-		case e.signal <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// concerns leaves out what happens to the neighbours of the directory.
-func (e *events) concerns(name string) bool {
-	dir := filepath.Dir(e.path)
-	if filepath.Dir(name) != filepath.Dir(dir) || filepath.Dir(dir) == dir {
-		return true
-	}
-	return filepath.Clean(name) == dir
+// concern tells whether what happened to the file of that name counts. What it
+// was says little: a ConfigMap update is seen as a write here, a create there.
+func (e *events) concern(name string) bool {
+	return e.whole[filepath.Dir(name)] || filepath.Clean(name) == e.dir
 }
 
 func (e *events) close() {
-	if e.watcher == nil {
-		return
+	if e.watcher != nil {
+		_ = e.watcher.Close() // nothing to lose: it only reads
 	}
-	_ = e.watcher.Close() // nothing to lose: it only reads
-	<-e.done
 }

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"log/slog"
+	"strconv"
 	"strings"
 )
 
@@ -33,15 +35,25 @@ type Faults []Fault
 
 // Error returns the faults, one a line: the first hundred, and how many more
 // there are.
-func (f Faults) Error() string {
-	const most = 100 // it goes into one log line
+func (f Faults) Error() string { return strings.Join(f.lines(), "\n") }
+
+// LogValue gives each of these lines an attribute of its own: 1, 2 and so on.
+func (f Faults) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for i, line := range f.lines() {
+		attrs = append(attrs, slog.String(strconv.Itoa(i+1), line))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+func (f Faults) lines() []string {
+	const most = 100 // what people and log stores read at a time
 	lines := make([]string, 0, min(len(f), most)+1)
 	for i, fault := range f {
 		if i == most {
-			lines = append(lines, fmt.Sprintf("and %d more", len(f)-most))
-			break
+			return append(lines, fmt.Sprintf("and %d more", len(f)-most))
 		}
 		lines = append(lines, fault.Error())
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }

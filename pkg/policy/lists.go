@@ -16,32 +16,35 @@ import (
 // lists reads the files that `valuesFrom` names, each once, and sums up all
 // that a policy is made of.
 type lists struct {
-	dir   string
-	names []string // in the order in which they were first named
-	data  map[string]listData
-	sum   hash.Hash // of the policy file and the lists, one after the other
-	size  int64
+	dir  string
+	all  []list         // in the order in which they were first named
+	at   map[string]int // by name
+	sum  hash.Hash      // of the policy file and the lists, one after the other
+	size int64
 }
 
-type listData struct {
+// list is a file of values.
+type list struct {
+	name string // in the folder of the policy file
 	data []byte
-	err  error
+	err  error // why it cannot be read
 }
 
 func newLists(dir string, policy []byte) *lists {
-	l := &lists{dir: dir, data: map[string]listData{}, sum: sha256.New()}
+	l := &lists{dir: dir, at: map[string]int{}, sum: sha256.New()}
 	l.sum.Write(policy)
 	return l
 }
 
 // read returns the content of the file with that name beside the policy file.
 func (l *lists) read(name string) ([]byte, error) {
-	if known, ok := l.data[name]; ok {
-		return known.data, known.err
+	name = filepath.Clean(name)
+	if at, ok := l.at[name]; ok {
+		return l.all[at].data, l.all[at].err
 	}
 	data, err := l.load(name)
-	l.names = append(l.names, name)
-	l.data[name] = listData{data, err}
+	l.at[name] = len(l.all)
+	l.all = append(l.all, list{name, data, err})
 	sumList(l.sum, data, err)
 	return data, err
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"reflect"
@@ -12,8 +11,7 @@ import (
 )
 
 // Load reads and compiles the policy file at path, and the lists that it
-// names beside it. The error is Faults where the file can be read but is no
-// good policy, else that of reading it.
+// names beside it. The error is Faults.
 func Load(path string) (*Policy, error) {
 	p, _, err := load(path)
 	return p, err
@@ -37,11 +35,10 @@ func load(path string) (*Policy, content, error) {
 func loadOnce(path string) (*Policy, content, error) {
 	file, data, err := readPolicy(path)
 	if err != nil {
-		err = fmt.Errorf("read policy %s: %w", path, err)
-		return nil, content{err: err.Error()}, err
+		return nil, content{err: err.Error()}, Faults{{File: path, What: err.Error()}}
 	}
 	p, l, err := parse(path, filepath.Dir(file), data)
-	return p, content{sum: string(l.sum.Sum(nil)), data: data, lists: l.names}, err
+	return p, content{sum: string(l.sum.Sum(nil)), data: data, lists: l.all}, err
 }
 
 // readPolicy returns the policy file at path, and where it really is: its lists
@@ -117,12 +114,13 @@ func parseTree(data []byte) (*yaml.Node, *Fault) {
 	return doc.Content[0], nil
 }
 
-// content is what a policy was made of, to tell whether it has changed.
+// content is what a policy was made of: to tell whether it has changed, and to
+// keep it.
 type content struct {
-	sum   string   // of the policy file and its lists
-	err   string   // why the policy file could not be read; "": it was
-	data  []byte   // the policy file
-	lists []string // names of the lists beside it
+	sum   string // of the policy file and its lists
+	err   string // why the policy file could not be read; "": it was
+	data  []byte // the policy file
+	lists []list // beside it
 }
 
 // same tells whether c and other are made of the same.
@@ -135,8 +133,16 @@ func (c *content) changed(path string) bool {
 		return true
 	}
 	l := newLists(filepath.Dir(file), data)
-	for _, name := range c.lists {
-		l.skim(name)
+	for i := range c.lists {
+		l.skim(c.lists[i].name)
 	}
 	return string(l.sum.Sum(nil)) != c.sum
+}
+
+// forget lets go of all but what changed and same ask for.
+func (c *content) forget() {
+	c.data = nil
+	for i := range c.lists {
+		c.lists[i].data = nil
+	}
 }

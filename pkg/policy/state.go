@@ -12,37 +12,45 @@ import (
 //
 //	current -> good-1a2b3c
 //	good-1a2b3c/policy.yaml
-//	good-1a2b3c/testers.txt
+//	good-1a2b3c/lists/testers.txt
 //
-// The link is turned once all is written, so that a crash leaves the old
-// policy or the new one, whole.
+// What is written is what was compiled, byte for byte. The link is turned once
+// all is written, so that a crash leaves the old policy or the new one, whole.
+// Nobody else may read it, since lists hold ids of users.
 type state struct{ dir string }
 
 const (
 	stateLink   = "current"
 	stateFile   = "policy.yaml"
+	stateLists  = "lists"
 	statePrefix = "good-"
 )
 
 // load returns the policy that is kept.
 func (s *state) load() (*Policy, error) {
-	return Load(filepath.Join(s.dir, stateLink, stateFile))
+	folder := filepath.Join(s.dir, stateLink)
+	path := filepath.Join(folder, stateFile)
+	data, err := readFile(path, maxFile)
+	if err != nil {
+		return nil, Faults{{File: path, What: err.Error()}}
+	}
+	p, _, err := parse(path, filepath.Join(folder, stateLists), data)
+	return p, err
 }
 
-// save keeps the policy at path, which was read as c. Without a folder it does
-// nothing.
-func (s *state) save(path string, c *content) error {
+// save keeps what a policy was made of. Without a folder it does nothing.
+func (s *state) save(c *content) error {
 	if s.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make the state folder: %w", err)
 	}
 	fresh, err := os.MkdirTemp(s.dir, statePrefix)
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	if err := s.fill(fresh, path, c); err != nil {
+	if err := fill(fresh, c); err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
 	if err := s.turn(filepath.Base(fresh)); err != nil {
@@ -51,24 +59,17 @@ func (s *state) save(path string, c *content) error {
 	return s.clean(filepath.Base(fresh))
 }
 
-// fill writes the policy and its lists into a folder.
-func (s *state) fill(folder, path string, c *content) error {
+// fill writes a policy and its lists into a folder.
+func fill(folder string, c *content) error {
 	if err := writeFile(filepath.Join(folder, stateFile), c.data); err != nil {
 		return err
 	}
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return fmt.Errorf("find the lists of the policy: %w", err)
-	}
-	for _, name := range c.lists {
-		data, err := readFile(filepath.Join(filepath.Dir(file), name), maxList)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
+	for _, l := range c.lists {
+		path := filepath.Join(folder, stateLists, l.name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make a folder for a list: %w", err)
 		}
-		if err := writeFile(filepath.Join(folder, name), data); err != nil {
+		if err := writeFile(path, l.data); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (s *state) fill(folder, path string, c *content) error {
 
 // writeFile writes a file so that a crash does not empty it.
 func writeFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep the policy: %w", err)
 	}

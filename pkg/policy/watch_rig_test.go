@@ -84,6 +84,18 @@ func (w *watch) wantRule(name string) {
 	}
 }
 
+// wantNew returns the next policy that is applied.
+func (w *watch) wantNew() *Policy {
+	w.t.Helper()
+	select {
+	case p := <-w.applied:
+		return p
+	case <-time.After(10 * time.Second):
+		w.t.Fatalf("no policy in 10 s; log:\n%s", w.log)
+		return nil
+	}
+}
+
 func (w *watch) wantBad(part string) {
 	w.t.Helper()
 	select {
@@ -139,6 +151,9 @@ func (w *watch) remove(path string) {
 		w.t.Fatal(err)
 	}
 }
+
+// beside returns a path next to the folder of the policy.
+func (w *watch) beside(name string) string { return filepath.Join(filepath.Dir(w.dir), name) }
 
 // swap publishes files as the kubelet does with a ConfigMap.
 func (w *watch) swap(n int, files map[string]string) {

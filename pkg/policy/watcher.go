@@ -28,8 +28,8 @@ type Watcher struct {
 	// was read before. The next one is not read before it returns.
 	Apply func(*Policy)
 
-	// Bad is called once for each new content that is no good policy. nil: the
-	// log line is all.
+	// Bad is called once, with Faults, for each new content that is no good
+	// policy. nil: the log line is all.
 	Bad func(error)
 
 	Log *slog.Logger // nil: slog.Default()
@@ -58,9 +58,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 // keeper is a running Watcher.
 type keeper struct {
 	*Watcher
-	log   *slog.Logger
-	state state
-	last  content // what was read last
+	log     *slog.Logger
+	state   state
+	last    content // what was read last
+	inForce string  // digest of the policy that was applied last; "": none was
 }
 
 // follow looks at the file after events and at every tick, until ctx ends.
@@ -71,28 +72,50 @@ func (k *keeper) follow(ctx context.Context, events *events) {
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	pause := time.NewTimer(quiet)
-	defer pause.Stop()
-	var since time.Time // of the first event not yet answered; zero: none
+	p := newPause()
+	defer p.timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-events.happened():
-			now := time.Now()
-			if since.IsZero() {
-				since = now
+		case change := <-events.changes:
+			if events.concern(change.Name) {
+				p.event()
 			}
-			pause.Reset(min(quiet, storm-now.Sub(since)))
 			continue
-		case <-pause.C:
+		case err := <-events.losses:
+			k.log.Debug("events are lost, something has happened", "error", err)
+			p.event()
+			continue
+		case <-p.timer.C:
 		case <-tick.C:
 		}
-		since = time.Time{}
-		events.rewatch()
+		p.over()
 		k.look()
+		if events.rewatch(k.last.lists) {
+			p.event() // something may have happened before there was the watch
+		}
 	}
 }
+
+// pause is the wait for the last of several events.
+type pause struct {
+	timer *time.Timer
+	since time.Time // of the first event that has not been looked at; zero: none
+}
+
+// newPause is over soon: what changed before there were watches is seen then.
+func newPause() *pause { return &pause{timer: time.NewTimer(quiet)} }
+
+func (p *pause) event() {
+	now := time.Now()
+	if p.since.IsZero() {
+		p.since = now
+	}
+	p.timer.Reset(min(quiet, storm-now.Sub(p.since)))
+}
+
+func (p *pause) over() { p.since = time.Time{} }
 
 // start reads the file for the first time. Where it is no good, the state is put
 // in force before that is told, so that what is known last is that the file is bad.
@@ -107,11 +130,19 @@ func (k *keeper) start() {
 func (k *keeper) restore() {
 	p, err := k.state.load()
 	if err != nil {
-		k.log.Warn("no last good policy", "state", k.State, "error", err)
+		k.log.Warn("no last good policy", "state", k.State, "faults", err)
 		return
 	}
+	k.apply(p)
 	k.log.Warn("last good policy in force", "state", k.State, "digest", p.Digest)
-	k.Apply(p)
+	for _, s := range p.Services {
+		for _, v := range s.Versions {
+			if v.Source.File != "" {
+				k.log.Warn("endpoints are not kept with the last good policy, they are read where they are",
+					"service", s.Name, "tag", v.Tag, "file", v.Source.File)
+			}
+		}
+	}
 }
 
 // look reads the file if it has changed.
@@ -127,16 +158,30 @@ func (k *keeper) look() {
 // settle puts a policy that was read in force, or says why it cannot be.
 func (k *keeper) settle(p *Policy, now content, err error) {
 	k.last = now
+	defer k.last.forget()
 	if err != nil {
-		k.log.Error("bad policy, the last good one stays", "path", k.Path, "error", err)
-		if k.Bad != nil {
-			k.Bad(err)
-		}
+		k.refuse(err)
 		return
 	}
-	k.Apply(p)
-	if err := k.state.save(k.Path, &now); err != nil {
+	k.apply(p)
+	if err := k.state.save(&now); err != nil {
 		k.log.Warn("last good policy not kept", "state", k.State, "error", err)
 	}
-	k.last.data = nil // only its sum is asked from now on
+}
+
+func (k *keeper) apply(p *Policy) {
+	k.Apply(p)
+	k.inForce = p.Digest
+}
+
+// refuse says what is wrong with the file, and what that means.
+func (k *keeper) refuse(err error) {
+	if k.inForce == "" {
+		k.log.Error("bad policy, and no other is in force", "path", k.Path, "faults", err)
+	} else {
+		k.log.Error("bad policy, the last good one stays in force", "path", k.Path, "digest", k.inForce, "faults", err)
+	}
+	if k.Bad != nil {
+		k.Bad(err)
+	}
 }

@@ -3,13 +3,14 @@ package policy
 import (
 	"context"
 	"errors"
-	"os"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWatcherSeesConfigMapSwaps(t *testing.T) {
@@ -81,15 +82,84 @@ func TestWatcherSeesEveryWayToChangeAFile(t *testing.T) {
 	}
 }
 
-func TestWatcherSeesWhatALinkPointsTo(t *testing.T) {
-	w := newWatch(t)
-	elsewhere := filepath.Join(t.TempDir(), "gray.yaml")
-	w.write(elsewhere, generation(1))
-	w.link(elsewhere, w.watcher.Path)
-	w.run()
-	w.wantGeneration(1)
-	w.write(elsewhere, generation(2))
-	w.wantGeneration(2)
+func TestWatcherSeesWhatLinksPointTo(t *testing.T) {
+	for name, test := range map[string]struct {
+		prepare func(w *watch)        // puts a policy in place
+		change  func(w *watch, n int) // changes it or a list of it
+	}{
+		"into another folder": {
+			func(w *watch) {
+				w.mkdir(w.beside("elsewhere"))
+				w.write(w.beside("elsewhere/gray.yaml"), generation(0))
+				w.link(w.beside("elsewhere/gray.yaml"), w.watcher.Path)
+			},
+			func(w *watch, n int) { w.write(w.beside("elsewhere/gray.yaml"), generation(n)) },
+		},
+		"into the folder above": {
+			func(w *watch) {
+				w.write(w.beside("real.yaml"), generation(0))
+				w.link("../real.yaml", w.watcher.Path)
+			},
+			func(w *watch, n int) { w.write(w.beside("real.yaml"), generation(n)) },
+		},
+		"into the folder above, which has another name": {
+			func(w *watch) {
+				w.remove(w.dir)
+				w.mkdir(w.beside("deep/folder"))
+				w.link("deep/folder", w.dir)
+				w.write(w.beside("deep/real.yaml"), generation(0))
+				w.link("../real.yaml", w.watcher.Path)
+			},
+			func(w *watch, n int) { w.write(w.beside("deep/real.yaml"), generation(n)) },
+		},
+		"to a link that is turned": {
+			func(w *watch) {
+				w.mkdir(w.beside("links"))
+				w.mkdir(w.beside("files"))
+				for n := range 4 {
+					w.write(w.beside(fmt.Sprintf("files/%d.yaml", n)), generation(n))
+				}
+				w.link("../files/0.yaml", w.beside("links/now.yaml"))
+				w.link("../links/now.yaml", w.watcher.Path)
+			},
+			func(w *watch, n int) {
+				w.link(fmt.Sprintf("../files/%d.yaml", n), w.beside("links/next.yaml"))
+				w.rename(w.beside("links/next.yaml"), w.beside("links/now.yaml"))
+			},
+		},
+		"a list in a folder below": {
+			func(w *watch) {
+				w.mkdir(filepath.Join(w.dir, "lists"))
+				w.write(filepath.Join(w.dir, "lists/a.txt"), "0\n")
+				w.write(w.watcher.Path, listing("lists/a.txt"))
+			},
+			func(w *watch, n int) { w.write(filepath.Join(w.dir, "lists/a.txt"), fmt.Sprintln(n)) },
+		},
+		"a list that is a link": {
+			func(w *watch) {
+				w.mkdir(w.beside("lists"))
+				w.write(w.beside("lists/a.txt"), "0\n")
+				w.link("../lists/a.txt", filepath.Join(w.dir, "a.txt"))
+				w.write(w.watcher.Path, listing("a.txt"))
+			},
+			func(w *watch, n int) { w.write(w.beside("lists/a.txt"), fmt.Sprintln(n)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatch(t)
+			test.prepare(w)
+			w.run()
+			last := w.wantNew().Digest
+			for n := range 3 { // the first may be seen by the look that follows the start
+				test.change(w, n+1)
+				next := w.wantNew().Digest
+				if next == last {
+					t.Errorf("change %d gives digest %s again", n+1, next)
+				}
+				last = next
+			}
+		})
+	}
 }
 
 func TestWatcherReadsEveryFewSecondsWithoutEvents(t *testing.T) {
@@ -194,6 +264,34 @@ func TestABadPolicyIsReportedOnceAndChangesNothing(t *testing.T) {
 	}
 }
 
+// What operators read is what is in force, and each fault by itself.
+func TestTheLogSaysWhatIsInForceWhenAPolicyIsBad(t *testing.T) {
+	const twoFaults = "apiVersion: graylane.dev/v1\nenabld: true\nheader: a b\n"
+	w := newWatch(t)
+	w.save(twoFaults)
+	w.run()
+	w.wantBad("enabld")
+	w.save(generation(1))
+	p := w.wantNew()
+	w.save(twoFaults + "# again\n")
+	w.wantBad("enabld")
+	w.stop()
+	var got []string
+	for line := range strings.Lines(w.log.String()) {
+		_, said, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " level=")
+		got = append(got, said)
+	}
+	faults := ` faults.1="` + w.watcher.Path + `:2:1: enabld: unknown key; did you mean \"enabled\"?"` +
+		` faults.2="` + w.watcher.Path + `:3:9: header: \"a b\", want the name of a header"`
+	want := []string{
+		`ERROR msg="bad policy, and no other is in force" path=` + w.watcher.Path + faults,
+		`ERROR msg="bad policy, the last good one stays in force" path=` + w.watcher.Path + ` digest=` + p.Digest + faults,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
 func TestAWatcherStartsWithoutAFileAndTakesTheFirstGoodOne(t *testing.T) {
 	w := newWatch(t)
 	w.remove(w.dir)
@@ -202,56 +300,6 @@ func TestAWatcherStartsWithoutAFileAndTakesTheFirstGoodOne(t *testing.T) {
 	w.mkdir(w.dir)
 	w.write(w.watcher.Path, generation(1))
 	w.wantGeneration(1)
-}
-
-func TestTheLastGoodPolicySurvivesARestart(t *testing.T) {
-	const list = "rules: [{name: list, tag: gray, matches: [{headers: [{name: U, valuesFrom: {files: [sub/a.txt]}}]}]}]"
-	state := filepath.Join(t.TempDir(), "state")
-	first := newWatch(t)
-	first.watcher.State = state
-	first.write(first.watcher.Path, generation(1))
-	first.run()
-	first.wantGeneration(1)
-	first.mkdir(filepath.Join(first.dir, "sub"))
-	first.write(filepath.Join(first.dir, "sub/a.txt"), "7\n")
-	first.write(first.watcher.Path, "apiVersion: graylane.dev/v1\n"+list)
-	first.wantRule("list")
-	first.write(first.watcher.Path, "broken: [")
-	first.wantBad("no YAML")
-	first.stop()
-
-	second := newWatch(t)
-	second.watcher.State = state
-	second.run()
-	p := <-second.applied
-	second.wantBad("no such file")
-	if tag, _ := p.Tag(&Request{Headers: fields{"U": "7"}}); tag != Gray {
-		t.Errorf("user 7 of the kept list is %s, want gray", tag)
-	}
-	if !strings.Contains(second.log.String(), "last good policy in force") {
-		t.Errorf("the log does not say that the kept policy is in force:\n%s", second.log)
-	}
-	second.write(second.watcher.Path, generation(2))
-	second.wantGeneration(2)
-	second.stop()
-
-	entries, err := os.ReadDir(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(entries) != 2 {
-		t.Errorf("the state folder holds %v, want the link and one policy", entries)
-	}
-}
-
-func TestAStateFolderThatCannotBeWrittenHurtsNobody(t *testing.T) {
-	w := newWatch(t)
-	w.watcher.State = filepath.Join(w.dir, "policy.yaml", "state")
-	w.write(w.watcher.Path, generation(1))
-	w.run()
-	w.wantGeneration(1)
-	w.write(w.watcher.Path, generation(2))
-	w.wantGeneration(2)
 }
 
 func TestAWatcherWithoutAPathIsAnError(t *testing.T) {
