@@ -14,6 +14,7 @@ type origins struct {
 	now func() time.Time // nil: time.Now
 
 	mu    sync.RWMutex
+	swept time.Time
 	cfg   http1.OriginConfig
 	known map[string]*visited
 }
@@ -26,6 +27,9 @@ type visited struct {
 const (
 	// forget is longer than a pooled connection lives, so that nothing warm is lost.
 	forget = 5 * time.Minute
+	// sweepEvery keeps an app that calls ever new addresses from paying for a look at
+	// all that are known each time.
+	sweepEvery = time.Minute
 	// maxOrigins bounds the memory that an app which calls ever new addresses takes.
 	maxOrigins = 4096
 )
@@ -61,19 +65,21 @@ func (o *origins) add(address string, now time.Time) *visited {
 }
 
 // sweep makes room for one more: it forgets what was not asked for of late and,
-// if all of it was, what was asked for longest ago.
+// where all of it was, anything: such an app has no use for what is remembered.
 func (o *origins) sweep(now time.Time) {
-	oldest := ""
-	for address, v := range o.known {
-		switch {
-		case now.Unix()-v.last.Load() > int64(forget/time.Second):
-			o.drop(address)
-		case oldest == "" || v.last.Load() < o.known[oldest].last.Load():
-			oldest = address
+	if now.Sub(o.swept) >= sweepEvery {
+		o.swept = now
+		for address, v := range o.known {
+			if now.Unix()-v.last.Load() > int64(forget/time.Second) {
+				o.drop(address)
+			}
 		}
 	}
-	if len(o.known) >= maxOrigins {
-		o.drop(oldest)
+	for address := range o.known {
+		if len(o.known) < maxOrigins {
+			return
+		}
+		o.drop(address)
 	}
 }
 
