@@ -249,6 +249,19 @@ func (h *head) appendTo(dst []byte) []byte {
 	return append(dst, h.raw[run.from:run.to]...)
 }
 
+// forProxy says whether the head goes to the proxy that it was meant for, which gets its credentials
+// (RFC 9110 section 11.7.2).
+func (h *head) forProxy(yes bool) {
+	for i := range h.fields {
+		if f := &h.fields[i]; f.known == kProxyAuthorization {
+			f.flags |= hop
+			if yes {
+				f.flags &^= hop
+			}
+		}
+	}
+}
+
 func appendLine[T []byte | string](dst []byte, name, value T) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ": "...)

@@ -206,12 +206,18 @@ func (x *Exchange) appendRequest(b []byte) []byte {
 	r := &x.Req
 	b = append(b, r.Method()...)
 	b = append(b, ' ')
-	if r.form == authorityForm {
+	switch {
+	case r.form == authorityForm:
 		b = append(b, r.authority...)
-	} else {
+	case r.form == absoluteForm && x.onItsWay():
+		b = append(b, r.head.raw[r.target.from:r.target.to]...)
+	default:
 		b = append(b, r.pathAndQuery()...)
 	}
 	b = append(b, " HTTP/1.1\r\n"...)
+	if r.form != originForm {
+		r.head.forProxy(x.onItsWay())
+	}
 	b = r.head.appendTo(b)
 	if r.minor == 0 && r.head.find("host", 0) < 0 { // HTTP/1.1 needs one
 		b = x.appendHost(b)
@@ -219,6 +225,19 @@ func (x *Exchange) appendRequest(b []byte) []byte {
 	b = appendOptions(b, r.upgrade, r.trailers, r.odd)
 	return append(b, "\r\n"...)
 }
+
+// onItsWay says that the origin is where the caller was going before it was redirected to us. If
+// the request is one for a proxy, the origin is that proxy: what was meant for it goes there.
+func (x *Exchange) onItsWay() bool {
+	if !x.Dst.IsValid() {
+		return false
+	}
+	var scratch [maxAddrPort]byte
+	return string(x.Dst.AppendTo(scratch[:0])) == x.to.origin.addr
+}
+
+// maxAddrPort is above the length of an IPv6 address with brackets, an interface and a port.
+const maxAddrPort = 80
 
 func (x *Exchange) appendHost(b []byte) []byte {
 	switch {
