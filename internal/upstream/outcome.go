@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 // 500 is an answer like any other: the app is there, and another endpoint would
 // have said the same.
 func (r *Result) outcome() outcome {
+	if r.Dialed {
+		return r.dialed()
+	}
 	if r.Err == nil {
 		switch {
 		case sick(r.Status):
@@ -33,6 +37,16 @@ func (r *Result) outcome() outcome {
 		return broken
 	}
 	return bad
+}
+
+func (r *Result) dialed() outcome {
+	switch {
+	case r.Err == nil:
+		return good
+	case errors.Is(r.Err, context.Canceled):
+		return unknown // the caller left
+	}
+	return unreached
 }
 
 func sick(status int) bool {

@@ -81,6 +81,7 @@ type Result struct {
 	Status int           // of its reply; 0: there was none
 	Waited time.Duration // from the request's being sent to the head of the reply
 	Err    error         // of sending
+	Dialed bool          // a connection was all that was asked for: without Err it was made
 }
 
 // End says what became of the request to the endpoint that Next returned last.

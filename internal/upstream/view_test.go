@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -99,6 +100,29 @@ func TestCircuitOfAnEndpoint(t *testing.T) {
 				t.Errorf("after 10 answers of this kind b:1 got %d of 30 requests, want it out: %v", got["b:1"], c.out)
 			}
 		})
+	}
+}
+
+func TestConnectionsAloneFeedTheCircuitToo(t *testing.T) {
+	r := newRig()
+	g := r.put(users("gray", "a:1"))[0]
+	dial := func(err error) {
+		pick := g.Pick(0)
+		if pick.Next(r.clock) == nil {
+			t.Fatal("there is no endpoint to connect to")
+		}
+		pick.End(Result{Now: r.clock, Err: err, Dialed: true})
+	}
+	dial(context.Canceled) // the caller left
+	dial(nil)
+	dial(errAny)
+	if got := r.states()["a:1"]; got != StateDoubt {
+		t.Fatalf("after a failure to connect: got state %s, want %s", got, StateDoubt)
+	}
+	r.pass(r.breaking.doubt)
+	dial(nil)
+	if got := r.states()["a:1"]; got != StateOK {
+		t.Errorf("after a connection: got state %s, want %s", got, StateOK)
 	}
 }
 

@@ -68,7 +68,7 @@ func (o *Outbound) reach(ctx context.Context, v *policy.Version, port uint16, c 
 		}
 		var conn net.Conn
 		conn, err = o.Dial(ctx, c.Endpoint)
-		pick.End(upstream.Result{Now: o.now(), Err: err})
+		pick.End(upstream.Result{Now: o.now(), Err: err, Dialed: true})
 		if err == nil {
 			return conn, nil
 		}
