@@ -129,7 +129,7 @@ func (w *watch) find(ctx context.Context, dial Dial) (Finding, error) {
 		case !limit.IsZero() && !time.Now().Before(limit):
 			return Finding{Protocol: settle(seen)}, nil
 		case dial != nil:
-			w.race = startRace(ctx, dial, w.conn)
+			w.race = startRace(ctx, dial, w.conn, &w.detector.buffers)
 			dial = nil
 		}
 	}

@@ -13,9 +13,10 @@ import (
 // first. It ends when the origin has spoken, has ended the connection, or cannot
 // be reached. A nil race has not begun.
 type race struct {
-	caller *net.TCPConn // its read deadline is put into the past when the race is over
-	cancel context.CancelFunc
-	done   chan struct{}
+	caller  *net.TCPConn // its read deadline is put into the past when the race is over
+	buffers *sync.Pool   // of *[smallPeek]byte
+	cancel  context.CancelFunc
+	done    chan struct{}
 
 	mu      sync.Mutex
 	origin  *net.TCPConn
@@ -24,9 +25,9 @@ type race struct {
 	err     error // why the origin cannot be reached
 }
 
-func startRace(ctx context.Context, dial Dial, caller *net.TCPConn) *race {
+func startRace(ctx context.Context, dial Dial, caller *net.TCPConn, buffers *sync.Pool) *race {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &race{caller: caller, cancel: cancel, done: make(chan struct{})}
+	r := &race{caller: caller, buffers: buffers, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		if r.run(ctx, dial) {
@@ -47,7 +48,7 @@ func (r *race) run(ctx context.Context, dial Dial) bool {
 		return !stopped
 	}
 
-	err = speaks(origin)
+	err = r.speaks(origin)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = !r.stopped
@@ -58,8 +59,8 @@ func (r *race) run(ctx context.Context, dial Dial) bool {
 }
 
 // speaks waits for the origin's first byte, or for its end.
-func speaks(origin *net.TCPConn) error {
-	p, err := newPeeker(origin, new(sync.Pool))
+func (r *race) speaks(origin *net.TCPConn) error {
+	p, err := newPeeker(origin, r.buffers)
 	if err != nil {
 		return err
 	}
