@@ -1,4 +1,5 @@
-// Command injector patches manifests from the command line: `inject`, `version`.
+// Command injector serves the admission webhooks, and patches manifests from the command line: `serve`, `inject`,
+// `version`.
 package main
 
 import (
@@ -70,7 +71,7 @@ func rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(injectCmd(), versionCmd())
+	root.AddCommand(serveCmd(), injectCmd(), versionCmd())
 	return root
 }
 
