@@ -13,6 +13,7 @@ type chain struct {
 	near, far *harness.Sidecar
 	origin    *origin
 	policy    harness.PolicyFile
+	timeouts  string // of the service, as the policy writes them
 }
 
 // newChain starts both sidecars under a policy with the given rules; the flags are for both. The service that callers
@@ -37,9 +38,10 @@ func (c *chain) obey(t testing.TB, rules string) {
 services:
   - name: shop
     hosts: [shop, "other:81"]
+    timeouts: {%s}
     versions:
       - {tag: base, endpoints: [%q]}
-`, rules, c.far.Inbound))
+`, rules, c.timeouts, c.far.Inbound))
 }
 
 // dial is a caller's new connection.
