@@ -82,7 +82,7 @@ func (q *question) answer(in io.Reader, out io.Writer) error {
 	carrier.IDs(head, &ids)
 	r.TraceID = ids.Trace()
 	incoming := policy.Incoming{Service: q.service, Edge: q.edge}
-	wire := propagate.Wire{Header: p.Header, Accept: p.AcceptHeaders, Values: p.HeaderValues}
+	wire := propagate.Wire{Header: p.Header, Accept: p.AcceptHeaders, Values: p.HeaderValues, Words: p.HeaderWords}
 	if tag, source, ok := carrier.Read(head, &wire, p.Intern); ok {
 		incoming.Tag, incoming.From = tag, source.String()
 	}

@@ -111,7 +111,7 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		src.faults = append(src.faults, "policy: required, want the path of the policy file")
 	}
 	if !policy.ValidTag(s.Tag) {
-		src.fault("tag", "1 to 63 of a-z, 0-9 and -, neither first nor last a -")
+		src.fault("tag", "1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0")
 	}
 	if _, err := propagate.New(propagate.Config{TraceHeaders: s.TraceHeaders}); err != nil {
 		src.refuse("trace-headers", err)

@@ -163,8 +163,9 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 		{"an app without port", "--app=127.0.0.1", `app: got "127.0.0.1" from flag --app, want an address such as 127.0.0.1:8080`},
 		{"an app on port 0", "--app=127.0.0.1:0", `app: got "127.0.0.1:0" from flag --app, want an address such as 127.0.0.1:8080`},
 		{"a service with a blank", "--service=my users", `service: got "my users" from flag --service, want at most 253 letters, digits and -_./`},
-		{"a tag in upper case", "--tag=Gray", `tag: got "Gray" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -`},
-		{"no tag", "--tag=", `tag: got "" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -`},
+		{"a tag in upper case", "--tag=Gray", `tag: got "Gray" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0`},
+		{"a word that means gray", "--tag=true", `tag: got "true" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0`},
+		{"no tag", "--tag=", `tag: got "" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0`},
 		{"a switch", "--edge=maybe", `edge: got "maybe" from flag --edge, want true or false`},
 		{"a trace header", "--trace-headers=x-nope", `trace-headers: trace header "x-nope": unknown, want one of traceparent, b3, X-B3-TraceId, X-Request-Id, uber-trace-id, sw8, x-datadog-trace-id, X-Amzn-Trace-Id (from flag --trace-headers)`},
 		{"a trace header to make", "--trace-make=x-nope", `trace-make: trace header to make "x-nope": unknown, want auto or some of traceparent, b3, X-B3-TraceId, X-Request-Id, uber-trace-id, sw8, x-datadog-trace-id, X-Amzn-Trace-Id (from flag --trace-make)`},
@@ -242,7 +243,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 		`edge: got "perhaps" from flag --edge, want true or false`,
 		`grace: got "soon" from environment GRAYLANE_GRACE, want a duration from 0s to 24h0m0s, such as 30s or 5m`,
 		"policy: required, want the path of the policy file",
-		`tag: got "GRAY" from file ` + name + `, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -`,
+		`tag: got "GRAY" from file ` + name + `, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0`,
 	}
 	if diff := cmp.Diff(faults, want); diff != "" {
 		t.Errorf("faults (got -, want +):\n%s", diff)

@@ -83,7 +83,7 @@ func (i *Inbound) Serve(x upstream.Exchange) {
 }
 
 func (i *Inbound) hand(c *call) {
-	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
+	c.wire = wireOf(c.policy)
 	i.readMark(c)
 	i.remember(c)
 	i.writeMark(c)

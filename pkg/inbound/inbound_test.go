@@ -118,6 +118,8 @@ func TestWhatTheAppIsTold(t *testing.T) {
 	}{
 		{"a trusted caller's tag is believed", trusting, []string{"X-Gray", "blue"}, "blue"},
 		{"a boolean means gray", trusting, []string{"X-Gray", "true"}, "gray"},
+		{"a boolean in baggage is no tag", trusting, []string{"Baggage", "x-gray=true"}, "base"},
+		{"a boolean in tracestate is no tag", trusting, []string{"Traceparent", parent, "Tracestate", "graylane=1"}, "base"},
 		{"what is no tag counts as none", trusting, []string{"X-Gray", "no tag!"}, "base"},
 		{"baggage alone carries the tag", trusting, []string{"Baggage", "a=1,x-gray=blue"}, "blue"},
 		{"tracestate alone carries the tag", trusting, []string{"Traceparent", parent, "Tracestate", "a=1,graylane=blue"}, "blue"},

@@ -95,3 +95,8 @@ func (i *Inbound) writeMark(c *call) {
 	c.record.Tag, c.record.Unnamed = c.mark.Tag, !c.policy.Names(c.mark.Tag)
 	c.record.Source, c.record.Trace = c.mark.Source.String(), c.mark.Trace
 }
+
+// wireOf says how tags look on requests under p.
+func wireOf(p *policy.Policy) propagate.Wire {
+	return propagate.Wire{Header: p.Header, Accept: p.AcceptHeaders, Values: p.HeaderValues, Words: p.HeaderWords}
+}

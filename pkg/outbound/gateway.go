@@ -41,7 +41,7 @@ func (g Gateway) enter(c *call) {
 		return
 	}
 	c.path = path
-	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
+	c.wire = wireOf(c.policy)
 	g.mark(c)
 	g.writeMark(c)
 	if route.Strip > 0 {

@@ -104,7 +104,7 @@ func (o *Outbound) end(c *call) {
 }
 
 func (o *Outbound) route(c *call) {
-	c.wire = propagate.Wire{Header: c.policy.Header, Accept: c.policy.AcceptHeaders, Values: c.policy.HeaderValues}
+	c.wire = wireOf(c.policy)
 	c.service = o.whose(c)
 	if c.service == nil {
 		// What the app may have forwarded of ours means nothing to strangers, and

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -27,8 +28,8 @@ func compile(spec *Spec, root place, rep *report, files *lists) *Policy {
 		FirstMatch:    spec.Decide == "first-match",
 		AcceptHeaders: spec.AcceptHeaders,
 		HeaderValues:  spec.HeaderValues,
-		words:         map[string]string{},
-		tags:          map[string]bool{Base: true, Gray: true},
+		HeaderWords:   map[string]string{},
+		tags:          map[string]string{Base: Base, Gray: Gray},
 		names:         map[string]*Service{},
 		hosts:         hosts{},
 	}}
@@ -38,7 +39,7 @@ func compile(spec *Spec, root place, rep *report, files *lists) *Policy {
 	c.services(spec.Services, root.key("services"))
 	c.routes(spec.Routes, root.key("routes"))
 	c.rules(spec.Rules, root.key("rules"))
-	c.wireWords(root)
+	c.headerWords(root)
 	c.finish(root)
 	return c.policy
 }
@@ -122,38 +123,34 @@ func parseNet(text string) (net netip.Prefix, want string) {
 	return net, ""
 }
 
-// wireWords fills the table of what the tag header may say, and checks that
-// each word means one tag.
-func (c *compiler) wireWords(root place) {
-	for tag := range c.policy.tags {
-		c.policy.words[tag] = tag
-	}
+// headerWords fills the table of what the tag header may say beside tags, and checks
+// that each word means one of them.
+func (c *compiler) headerWords(root place) {
 	for _, word := range [...]string{"true", "1", "false", "0"} {
-		c.policy.words[word], _ = wireWord(word)
+		c.policy.HeaderWords[word], _ = headerWord(word)
 	}
 	at := root.key("headerValues")
 	for _, tag := range slices.Sorted(maps.Keys(c.policy.HeaderValues)) {
 		word := c.policy.HeaderValues[tag]
 		c.tag(tag, at.key(tag))
-		switch other, taken := c.policy.words[word]; {
+		switch meaning := cmp.Or(c.policy.tags[word], c.policy.HeaderWords[word], tag); {
 		case !isFieldValue(word):
 			c.add(at.key(tag), "%s, want visible characters without spaces", quote(word))
-		case taken && other != tag:
-			c.add(at.key(tag), "%s means %s already", quote(word), other)
-		default:
-			c.policy.words[word] = tag
-			c.policy.words[tag] = tag
+		case meaning != tag:
+			c.add(at.key(tag), "%s means %s already", quote(word), meaning)
+		case word != tag:
+			c.policy.HeaderWords[word] = tag
 		}
 	}
 }
 
 // tag checks a tag and tells whether it is one.
 func (c *compiler) tag(tag string, at place) bool {
-	if !ValidTag(tag) {
+	if !isLabel(tag) {
 		c.add(at, "%s, want a tag: 1 to 63 lower-case letters, digits and '-', no '-' at the ends", quote(tag))
 		return false
 	}
-	if meaning, ok := wireWord(tag); ok {
+	if meaning, ok := headerWord(tag); ok {
 		c.add(at, "%s means %s in the tag header, want another tag", quote(tag), meaning)
 		return false
 	}

@@ -58,7 +58,7 @@ func (c *compiler) ruleTag(spec *RuleSpec, at place) {
 	case !at.has("tag"):
 		c.add(at.key("tag"), "missing, want a tag (or split)")
 	case c.tag(spec.Tag, at.key("tag")):
-		c.policy.tags[spec.Tag] = true
+		c.policy.tags[spec.Tag] = spec.Tag
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *compiler) split(s *share, specs []PartSpec, at place) {
 	for i := range specs {
 		part, item := &specs[i], at.item(i)
 		if c.tag(part.Tag, item.key("tag")) {
-			c.policy.tags[part.Tag] = true
+			c.policy.tags[part.Tag] = part.Tag
 		}
 		if seen[part.Tag] {
 			c.add(item.key("tag"), "%s has a part already", quote(part.Tag))

@@ -58,7 +58,7 @@ func (c *compiler) claims(s *Service, spec *ServiceSpec, at place) {
 func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
 	v := &Version{Service: s, Tag: spec.Tag, Endpoints: make([]Target, 0, len(spec.Endpoints))}
 	if c.tag(spec.Tag, at.key("tag")) {
-		c.policy.tags[spec.Tag] = true
+		c.policy.tags[spec.Tag] = spec.Tag
 		if s.version(spec.Tag) != nil {
 			c.add(at.key("tag"), "a version with this tag is above")
 		}

@@ -21,13 +21,16 @@ type Policy struct {
 	// AcceptHeaders are further names of the tag header: read and taken off,
 	// never written.
 	AcceptHeaders []string
-	// HeaderValues are the words that the tag header says for tags, where they
-	// differ from the tag itself. Callers must not change the map.
+	// HeaderValues are the words that the tag header says for tags, where it does
+	// not say the tag itself. Callers must not change the map.
 	HeaderValues map[string]string
+	// HeaderWords are the tags that words mean in the tag header: true, 1, false,
+	// 0 and those of HeaderValues. What is in it is no tag, so that it means
+	// nothing where no header stands. Callers must not change the map.
+	HeaderWords map[string]string
 
 	trust, untrusted []netip.Prefix
-	words            map[string]string // what the tag header may say -> tag
-	tags             map[string]bool   // that rules and versions have
+	tags             map[string]string // that rules and versions have, by themselves
 	names            map[string]*Service
 	hosts            hosts
 	matches          []match // of all rules, in order
@@ -43,17 +46,16 @@ func (p *Policy) Trusts(peer netip.Addr) bool {
 	return contains(p.trust, peer) && !contains(p.untrusted, peer)
 }
 
-// Intern returns the tag that a word in the tag header means, as a shared
-// string: a tag that the policy names (base and gray always), `true`, `1`,
-// `false`, `0`, and what `headerValues` lists. It does not allocate.
-func (p *Policy) Intern(word []byte) (tag string, ok bool) {
-	tag, ok = p.words[string(word)]
-	return tag, ok
+// Intern returns a tag that the policy names as a shared string. It does not
+// allocate.
+func (p *Policy) Intern(tag []byte) (shared string, ok bool) {
+	shared, ok = p.tags[string(tag)]
+	return shared, ok
 }
 
 // Names tells whether a rule or a version of the policy has this tag; base and
 // gray always count. It does not allocate.
-func (p *Policy) Names(tag string) bool { return p.tags[tag] }
+func (p *Policy) Names(tag string) bool { return p.tags[tag] != "" }
 
 // ServiceFor returns the service that claims the host as the caller named it,
 // with its port if it had one, or nil. A full name wins over a wildcard, a

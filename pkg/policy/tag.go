@@ -11,9 +11,14 @@ const Gray = "gray"
 const maxTag = 63
 
 // ValidTag tells whether tag is a DNS label (RFC 1123): 1 to 63 lower-case
-// letters, digits and '-', neither starting nor ending with '-'. It does not
-// allocate.
+// letters, digits and '-', neither starting nor ending with '-'; and none of the
+// words that mean another tag in the tag header. It does not allocate.
 func ValidTag[T string | []byte](tag T) bool {
+	_, word := headerWord(tag)
+	return isLabel(tag) && !word
+}
+
+func isLabel[T string | []byte](tag T) bool {
 	if len(tag) == 0 || len(tag) > maxTag || tag[0] == '-' || tag[len(tag)-1] == '-' {
 		return false
 	}
@@ -26,11 +31,10 @@ func ValidTag[T string | []byte](tag T) bool {
 	return true
 }
 
-// wireWord gives the tag that a word other than a tag's own name means in the
-// tag header: a caller may say `true` or `1` for gray and `false` or `0` for
-// base.
-func wireWord(word string) (tag string, ok bool) {
-	switch word {
+// headerWord gives the tag that a word means in the tag header under every
+// policy: a caller may say `true` or `1` for gray and `false` or `0` for base.
+func headerWord[T string | []byte](word T) (tag string, ok bool) {
+	switch string(word) {
 	case "true", "1":
 		return Gray, true
 	case "false", "0":

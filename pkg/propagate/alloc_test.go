@@ -26,7 +26,7 @@ func TestNothingAllocates(t *testing.T) {
 	c := carrier(t, Config{Make: KnownTraceHeaders()})
 	p := new(policy)
 	h := parse(usual + "baggage: a=1,b=2\ntracestate: r=1,s=2\n")
-	w := Wire{Header: "X-Gray", Accept: []string{"x-mse-tag"}, Values: map[string]string{"gray": "true"}}
+	w := Wire{Header: "X-Gray", Accept: []string{"x-mse-tag"}, Values: map[string]string{"gray": "yes"}, Words: map[string]string{"yes": "gray"}}
 	ids, made := new(IDs), new(IDs)
 	l := NewLedger(10, time.Minute)
 	c.IDs(h, made)

@@ -128,7 +128,7 @@ func cgi(c byte) byte {
 // usual is what a request has that nobody has marked.
 const usual = "Host: users\nUser-Agent: curl/8\nAccept: */*\n"
 
-var xGray = Wire{Header: "X-Gray"}
+var xGray = Wire{Header: "X-Gray", Words: map[string]string{"true": "gray", "1": "gray", "false": "base", "0": "base"}}
 
 // intern is what a policy knows: base, gray and blue.
 func intern(tag []byte) (string, bool) {

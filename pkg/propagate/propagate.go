@@ -19,10 +19,8 @@ const (
 	tracestateMember = "graylane"
 )
 
-const (
-	baseTag = "base" // the reserved tag of what carries no other
-	grayTag = "gray" // what `true` and `1` mean
-)
+// baseTag is the reserved tag of what carries no other.
+const baseTag = "base"
 
 // Header is the head of a request, read and edited in place. Names are matched in any case. What a
 // Header returns is valid until the head is edited.
@@ -41,15 +39,20 @@ type Header interface {
 	DelAlike(name string)
 }
 
-// Wire says how tags look on requests: what the policy in force settles about it.
+// Wire says how tags look on requests: what the policy in force settles about it. It holds what was
+// compiled once for that policy, so that one can be put together for each request.
 type Wire struct {
 	// Header is the name of the tag header.
 	Header string
 	// Accept lists other names that are read after Header, in order, and taken off, never written.
 	Accept []string
-	// Values gives the header value of a tag where that is not the tag itself, such as gray: "true".
-	// It must be one-to-one. Baggage and tracestate carry the tag itself always.
+	// Values gives the header value of a tag where that is not the tag itself, such as gray: "yes".
+	// It must be a field value as it is (RFC 9110, section 5.5).
 	Values map[string]string
+	// Words gives the tag that a header value means where it is not that tag itself: those of
+	// Values, and such as "true". A word is no tag: it means nothing in baggage and tracestate, which
+	// carry the tag itself, and is never written.
+	Words map[string]string
 }
 
 // Mark is what one request carries.

@@ -2,8 +2,8 @@ package propagate
 
 // Read finds the tag that is written on h: in the tag header, else in the baggage member, else in the
 // tracestate member. What is no tag counts as not there; so do field lines, or members, that carry
-// different tags. `true` and `1` mean gray, `false` and `0` mean base. A tracestate beside an invalid
-// traceparent is not read (W3C Trace Context, section 3.3.1.2).
+// different tags. The header may say a word for a tag; the members have the tag itself. A tracestate
+// beside an invalid traceparent is not read (W3C Trace Context, section 3.3.1.2).
 //
 // intern returns the shared string of a tag that it knows; another tag costs an allocation.
 func (c *Carrier) Read(h Header, w *Wire, intern func([]byte) (string, bool)) (tag string, src Source, ok bool) {
@@ -17,10 +17,10 @@ func (c *Carrier) Read(h Header, w *Wire, intern func([]byte) (string, bool)) (t
 			return tag, SourceHeader, true
 		}
 	}
-	if tag, ok = s.readList(h, &baggage, intern); ok {
+	if tag, ok = s.readList(h, w, &baggage, intern); ok {
 		return tag, SourceBaggage, true
 	}
-	if tag, ok = s.readList(h, &tracestate, intern); ok && s.mayReadTracestate(h) {
+	if tag, ok = s.readList(h, w, &tracestate, intern); ok && s.mayReadTracestate(h) {
 		return tag, SourceTracestate, true
 	}
 	return "", SourceBase, false
@@ -29,27 +29,17 @@ func (c *Carrier) Read(h Header, w *Wire, intern func([]byte) (string, bool)) (t
 func (s *scratch) readHeader(h Header, w *Wire, name string, intern func([]byte) (string, bool)) (string, bool) {
 	var said consensus
 	for _, line := range s.values(h, name) {
-		said.add(w.tagOf(trim(line), intern))
+		said.add(w.headerTag(trim(line), intern))
 	}
 	return said.answer()
 }
 
-// tagOf returns the tag that a header value stands for, "" if it is no tag.
-func (w *Wire) tagOf(value []byte, intern func([]byte) (string, bool)) string {
-	for tag, text := range w.Values {
-		if text == string(value) {
-			return tag
-		}
-	}
-	return asTag(value, intern)
-}
-
-func (s *scratch) readList(h Header, l *list, intern func([]byte) (string, bool)) (string, bool) {
+func (s *scratch) readList(h Header, w *Wire, l *list, intern func([]byte) (string, bool)) (string, bool) {
 	var said consensus
 	m := members{lines: s.values(h, l.name)}
 	for m.next() {
 		if value, ours := l.own(m.raw); ours {
-			said.add(asTag(s.decode(l, value), intern))
+			said.add(w.memberTag(s.decode(l, value), intern))
 		}
 	}
 	return said.answer()

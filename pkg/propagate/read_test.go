@@ -49,7 +49,9 @@ func TestReadTakesTheFirstRungThatSaysATag(t *testing.T) {
 		{"with properties", "baggage: x-gray=gray;ttl=5;p, b=2\n", "gray", SourceBaggage},
 		{"with spaces all over", "baggage: a = 1 ,\t x-gray \t=  gray ; p = 1 , b=2\n", "gray", SourceBaggage},
 		{"percent-encoded", "baggage: x-gray=%67r%61y\n", "gray", SourceBaggage},
-		{"true there too", "baggage: x-gray=true\n", "gray", SourceBaggage},
+		{"true is no tag there", "baggage: x-gray=true\n", "", SourceBase},
+		{"1 is no tag there", "baggage: x-gray=%31\n", "", SourceBase},
+		{"what is no tag there does not count", "baggage: x-gray=true,x-gray=blue\n", "blue", SourceBaggage},
 		{"after an invalid member", "baggage: ,=,;;,a,%%%,x-gray=gray\n", "gray", SourceBaggage},
 		{"members that agree", "baggage: x-gray=gray,x-gray=gray\n", "gray", SourceBaggage},
 		{"members that differ say nothing", "baggage: x-gray=gray,x-gray=base\n", "", SourceBase},
@@ -62,11 +64,13 @@ func TestReadTakesTheFirstRungThatSaysATag(t *testing.T) {
 		{"a nul after decoding is none", "baggage: x-gray=gray%00\n", "", SourceBase},
 		{"too long after decoding is none", "baggage: x-gray=" + strings.Repeat("%61", 64) + "\n", "", SourceBase},
 		{"the longest after decoding", "baggage: x-gray=" + strings.Repeat("%61", 63) + "\n", long, SourceBaggage},
-		{"a tag header of another name", "X-Lane: gray\n", "", SourceBase},
+		{"a tag header of another name", "X-Team: gray\n", "", SourceBase},
 
 		{"the tracestate member", traceparentA + "tracestate: graylane=gray\n", "gray", SourceTracestate},
 		{"among other vendors", traceparentA + "tracestate: rojo=00f067,  graylane=gray ,congo=t61\n", "gray", SourceTracestate},
 		{"its own line", traceparentA + "tracestate: a=1\ntracestate: graylane=gray\n", "gray", SourceTracestate},
+		{"false is no tag there", traceparentA + "tracestate: graylane=false\n", "", SourceBase},
+		{"0 is no tag there", traceparentA + "tracestate: graylane=0\n", "", SourceBase},
 		{"without a traceparent", "tracestate: graylane=gray\n", "gray", SourceTracestate},
 		{"beside an invalid traceparent", upperA + "tracestate: graylane=gray\n", "", SourceBase},
 		{"beside two traceparents", traceparentA + traceparentA + "tracestate: graylane=gray\n", "", SourceBase},
@@ -92,22 +96,25 @@ func TestReadTakesTheFirstRungThatSaysATag(t *testing.T) {
 	}
 }
 
-func TestReadKnowsOtherNamesAndValues(t *testing.T) {
+func TestReadKnowsOtherNamesAndWords(t *testing.T) {
 	w := Wire{
-		Header: "X-Lane",
+		Header: "X-Team",
 		Accept: []string{"x-mse-tag", "X-Old"},
-		Values: map[string]string{"gray": "true", "base": "false", "blue": "Blue Lane"},
+		Words:  map[string]string{"on": "gray", "off": "base", "false": "base", "Blue,1": "blue"},
 	}
 	tests := []struct{ name, head, tag string }{
-		{"the header's value", "X-Lane: Blue Lane\n", "blue"},
-		{"the tag itself", "X-Lane: blue\n", "blue"},
-		{"a boolean", "X-Lane: false\n", "base"},
+		{"a word of the header", "X-Team: Blue,1\n", "blue"},
+		{"the tag itself", "X-Team: blue\n", "blue"},
+		{"a word that could be a tag", "X-Team: on\n", "gray"},
+		{"which is none in baggage", "baggage: x-gray=on\n", ""},
+		{"nor in tracestate", "tracestate: graylane=off\n", ""},
+		{"a boolean", "X-Team: false\n", "base"},
 		{"another name", "X-MSE-Tag: gray\n", "gray"},
-		{"the last of the other names", "x-old: Blue Lane\n", "blue"},
-		{"the header first", "x-mse-tag: gray\nX-Lane: base\n", "base"},
+		{"the last of the other names", "x-old: Blue,1\n", "blue"},
+		{"the header first", "x-mse-tag: gray\nX-Team: base\n", "base"},
 		{"other names in order", "x-old: gray\nx-mse-tag: base\n", "base"},
 		{"the default name means nothing now", "X-Gray: gray\n", ""},
-		{"baggage has the tag alone", "baggage: x-gray=Blue Lane\n", ""},
+		{"baggage has the tag alone", "baggage: x-gray=Blue,1\n", ""},
 		{"the baggage member keeps its name", "baggage: x-gray=blue\n", "blue"},
 	}
 	c := carrier(t, Config{})

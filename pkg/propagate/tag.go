@@ -17,15 +17,24 @@ func validTag[T string | []byte](tag T) bool {
 	return true
 }
 
-// asTag returns the tag that value means, "" if it is no tag. Shared strings come from intern, which
-// need not know the tag.
-func asTag(value []byte, intern func([]byte) (string, bool)) string {
-	switch string(value) {
-	case "true", "1":
-		return grayTag
-	case "false", "0":
-		return baseTag
+// headerTag returns the tag that a value of the tag header means, "" for none. Shared strings come
+// from intern, which need not know the tag.
+func (w *Wire) headerTag(value []byte, intern func([]byte) (string, bool)) string {
+	if tag, ok := w.Words[string(value)]; ok {
+		return tag
 	}
+	return sharedTag(value, intern)
+}
+
+// memberTag returns the tag that a member of baggage or tracestate has, "" for none.
+func (w *Wire) memberTag(value []byte, intern func([]byte) (string, bool)) string {
+	if _, word := w.Words[string(value)]; word {
+		return ""
+	}
+	return sharedTag(value, intern)
+}
+
+func sharedTag(value []byte, intern func([]byte) (string, bool)) string {
 	if !validTag(value) {
 		return ""
 	}

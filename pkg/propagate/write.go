@@ -8,7 +8,7 @@ package propagate
 //
 // What is no tag is written as base, whatever it is.
 func (c *Carrier) Write(h Header, w *Wire, tag string) {
-	if !validTag(tag) {
+	if _, word := w.Words[tag]; word || !validTag(tag) {
 		tag = baseTag
 	}
 	s := c.borrow()
@@ -37,21 +37,10 @@ func (w *Wire) takeOff(h Header) {
 	}
 }
 
-// valueOf returns the header value for tag. A value that would end the field line is not used.
+// valueOf returns the header value for tag.
 func (w *Wire) valueOf(tag string) string {
-	text, ok := w.Values[tag]
-	if !ok || !fieldValue(text) {
-		return tag
+	if value, ok := w.Values[tag]; ok {
+		return value
 	}
-	return text
-}
-
-// fieldValue reports whether text can be a field value as it is (RFC 9110, section 5.5).
-func fieldValue(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return text != ""
+	return tag
 }

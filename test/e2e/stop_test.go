@@ -142,7 +142,7 @@ func TestSettingsFaultsAreReportedAtOnce(t *testing.T) {
 sidecar: drain: got "soon" from environment GRAYLANE_DRAIN, want a duration from 0s to 24h0m0s, such as 30s or 5m
 sidecar: log-level: got "loud" from flag --log-level, want debug, info, warn or error
 sidecar: policy: required, want the path of the policy file
-sidecar: tag: got "Not A Tag" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -
+sidecar: tag: got "Not A Tag" from flag --tag, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0
 sidecar: trace-headers: trace header "X-Nobody": unknown, want one of traceparent, b3, X-B3-TraceId, X-Request-Id, uber-trace-id, sw8, x-datadog-trace-id, X-Amzn-Trace-Id (from flag --trace-headers)
 `
 	if got := p.Log.String(); got != want {
