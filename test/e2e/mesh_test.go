@@ -127,29 +127,62 @@ func (p *pod) waitApp(t testing.TB) {
 	})
 }
 
+// placement is a service as a policy lists it; place is a version of it.
+type placement struct {
+	service string
+	hosts   []string
+	edge    bool
+	places  []place
+}
+
+type place struct {
+	tag  string
+	pods []*pod
+}
+
 // with is the policy of this mesh under other rules.
-func (m *mesh) with(rules string) string {
+func (m *mesh) with(rules string) string { return placed(rules, m.placements()) }
+
+// placements are the services of the mesh as it was started.
+func (m *mesh) placements() []placement {
+	var all []placement
+	for _, s := range m.shape.services {
+		p := placement{service: s.name, hosts: []string{s.name}, edge: s.edge}
+		for _, tag := range slices.Compact(slices.Sorted(slices.Values(s.tags))) {
+			p.places = append(p.places, place{tag, m.podsOf(s.name, tag)})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// placed is a policy with these rules and services.
+func placed(rules string, services []placement) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: graylane.dev/v1\n%s\nservices:\n", strings.TrimSpace(rules))
-	for _, s := range m.shape.services {
-		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n", s.name, s.name)
+	for _, s := range services {
+		fmt.Fprintf(&b, "  - name: %s\n    hosts: [%s]\n", s.service, quoted(s.hosts))
 		if s.edge {
 			b.WriteString("    edge: true\n")
 		}
 		b.WriteString("    versions:\n")
-		for _, tag := range slices.Compact(slices.Sorted(slices.Values(s.tags))) {
-			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%s]}\n", tag, m.endpoints(s.name, tag))
+		for _, v := range s.places {
+			var addresses []string
+			for _, p := range v.pods {
+				addresses = append(addresses, p.sidecar.Inbound)
+			}
+			fmt.Fprintf(&b, "      - {tag: %s, endpoints: [%s]}\n", v.tag, quoted(addresses))
 		}
 	}
 	return b.String()
 }
 
-func (m *mesh) endpoints(service, tag string) string {
-	var list []string
-	for _, p := range m.podsOf(service, tag) {
-		list = append(list, fmt.Sprintf("%q", p.sidecar.Inbound))
+func quoted(list []string) string {
+	var all []string
+	for _, item := range list {
+		all = append(all, fmt.Sprintf("%q", item))
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(all, ", ")
 }
 
 func (m *mesh) podsOf(service, tag string) []*pod {
@@ -189,13 +222,18 @@ func (m *mesh) sidecars() []*harness.Sidecar {
 // outside calls the first service the way a user outside would: by way of the entry sidecar.
 func (m *mesh) outside() caller { return through(m.t, m.entry, m.shape.services[0].name) }
 
-// change replaces the policy and returns when every sidecar obeys the new one.
+// change puts other rules in force.
 func (m *mesh) change(rules string) {
 	m.t.Helper()
-	text := m.with(rules)
-	m.policy.Write(m.t, text)
+	m.put(m.with(rules))
+}
+
+// put replaces the policy and returns when every sidecar obeys the new one.
+func (m *mesh) put(policy string) {
+	m.t.Helper()
+	m.policy.Write(m.t, policy)
 	for _, s := range m.sidecars() {
-		harness.WaitFor(m.t, s.Name+" takes the new policy", func() bool { return s.Policy(m.t).Digest == harness.Digest(text) })
+		harness.WaitFor(m.t, s.Name+" takes the new policy", func() bool { return s.Policy(m.t).Digest == harness.Digest(policy) })
 	}
 }
 
