@@ -36,6 +36,7 @@ type app struct {
 	Next         string   // the service to call; none: the chain ends here
 	Proxy        string   // outbound address of the sidecar beside it
 	Forward      []string // headers handed on to the next service
+	Fresh        bool     // call the next service on a new connection each time
 	Strays       string   // file that notes each request with another tag; none: it is not noted
 
 	client   *http.Client
@@ -62,6 +63,7 @@ func runApp(spec string) error {
 		return fmt.Errorf("%s: %w", appEnv, err)
 	}
 	a.client = proxied(a.Proxy)
+	a.client.Transport.(*http.Transport).DisableKeepAlives = a.Fresh
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", a.serve)
 	mux.HandleFunc("GET /requests", a.count)

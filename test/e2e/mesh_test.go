@@ -26,6 +26,7 @@ type service struct {
 	name  string
 	tags  []string
 	edge  bool     // in the policy
+	fresh bool     // its apps keep no connection
 	flags []string // of its sidecars
 }
 
@@ -98,7 +99,7 @@ func (m *mesh) startPod(i int, tag string) {
 	}
 	flags := slices.Concat([]string{"--app", p.appAddress, "--service", p.service, "--tag", tag}, m.shape.flags, s.flags)
 	p.sidecar = harness.StartSidecar(m.t, p.name+" sidecar", string(m.policy), flags...)
-	a := &app{Service: p.service, Tag: tag, Pod: p.name, Listen: p.appAddress, Proxy: p.sidecar.Outbound, Forward: m.shape.forward}
+	a := &app{Service: p.service, Tag: tag, Pod: p.name, Listen: p.appAddress, Proxy: p.sidecar.Outbound, Forward: m.shape.forward, Fresh: s.fresh}
 	if i+1 < len(m.shape.services) {
 		a.Next = m.shape.services[i+1].name
 	}

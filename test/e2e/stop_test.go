@@ -4,9 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"graylane/test/harness"
 )
@@ -17,20 +19,7 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 		services: []service{{name: "users", tags: []string{"base", "base"}, flags: []string{"--grace", "500ms"}}},
 	})
 	leaving := m.pods[0]
-	outside := m.outside()
-	var stop atomic.Bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		harness.InParallel(t, harness.Workers, func(int) error {
-			for !stop.Load() {
-				if _, err := outside.send(""); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}()
+	stop := m.load()
 	harness.WaitFor(t, "the pod is busy", func() bool { return leaving.number(t, "/requests") > 100 })
 	leaving.sidecar.Signal(t, syscall.SIGTERM)
 	if code := leaving.sidecar.Exit(t); code != 0 {
@@ -38,8 +27,74 @@ func TestTerminationUnderLoadLosesNoRequest(t *testing.T) {
 	}
 	served := m.pods[1].number(t, "/requests")
 	harness.WaitFor(t, "the other pod serves alone", func() bool { return m.pods[1].number(t, "/requests") > served+100 })
-	stop.Store(true)
-	<-done
+	stop()
+}
+
+// TestTerminationInTheMiddleOfAChainLosesNoRequest ends a pod that calls others, each time on a connection of its own,
+// also after its sidecar has been told to stop: its way out is open until the app is gone.
+func TestTerminationInTheMiddleOfAChainLosesNoRequest(t *testing.T) {
+	orders := service{name: "orders", tags: []string{"base", "base"}, fresh: true, flags: []string{"--grace", "500ms", "--drain", "20s"}}
+	m := newMesh(t, shape{services: []service{{name: "front", tags: baseOnly}, orders, {name: "users", tags: baseOnly}}})
+	leaving := m.pod("orders", "base")
+	outside := m.outside()
+	stop := m.load()
+	harness.WaitFor(t, "the pod is busy", func() bool { return leaving.number(t, "/requests") > 100 })
+	var held sync.WaitGroup
+	harness.WaitFor(t, "a request waits in the pod", func() bool {
+		held.Go(func() {
+			if _, err := outside.send("gate=late&at=orders"); err != nil {
+				t.Errorf("a request that was in the pod: %v", err)
+			}
+		})
+		return leaving.number(t, "/waiting?gate=late") > 0
+	})
+
+	leaving.sidecar.Signal(t, syscall.SIGTERM)
+	harness.WaitFor(t, "the sidecar takes no new connection", func() bool {
+		_, err := direct(t, leaving.sidecar.Inbound, "").send("")
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	for _, p := range m.podsOf("orders", "base") {
+		resp, err := http.Post("http://"+p.appAddress+"/open?gate=late", "", nil)
+		harness.Must(t, err)
+		harness.Must(t, resp.Body.Close())
+	}
+	held.Wait()
+	// Nothing is under way in the pod now, but its app has work of its own still.
+	for range 20 {
+		if answer, err := direct(t, leaving.appAddress, "").send(""); err != nil || answer.at("users") == nil {
+			t.Fatalf("a call of the app after its last request: %v", err)
+		}
+	}
+	leaving.app.Kill()
+	if code := leaving.sidecar.ExitWithin(t, 10*time.Second); code != 0 {
+		t.Errorf("exit code is %d, want 0", code)
+	}
+	stop()
+}
+
+// load has all workers call the mesh until it is told to stop, which waits for the last answer. No call may fail.
+func (m *mesh) load() (stop func()) {
+	outside := m.outside()
+	var ended atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		harness.InParallel(m.t, harness.Workers, func(int) error {
+			for !ended.Load() {
+				if _, err := outside.send(""); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}()
+	stop = func() {
+		ended.Store(true)
+		<-done
+	}
+	m.t.Cleanup(stop)
+	return stop
 }
 
 // TestTerminationFinishesKeepAliveConnections: a caller that is no sidecar, and keeps its connections, loses nothing either.
