@@ -105,7 +105,7 @@ func die(_ *soak, p *peer) (bool, error) {
 	p.say("GET /die HTTP/1.1⏎Host: shop⏎⏎")
 	got, err := p.rest()
 	if isTimeout(err) || strings.Count(got, "HTTP/1.1 ") != 1 || len(got) >= 100000 {
-		return false, fmt.Errorf("got %d bytes, %v, want a reply that breaks off", len(got), err)
+		return false, fmt.Errorf("got %d bytes, %w, want a reply that breaks off", len(got), err)
 	}
 	return false, nil
 }
@@ -119,7 +119,7 @@ func leave(_ *soak, p *peer) (bool, error) {
 func nonsense(_ *soak, p *peer) (bool, error) {
 	p.say("GET / HTTP/1.1⏎Host: shop⏎Content-Length: 1⏎Content-Length: 2⏎⏎ab")
 	if got, err := p.rest(); statusOf(got) != "400" || isTimeout(err) {
-		return false, fmt.Errorf("got %q, %v, want 400 and the end", got, err)
+		return false, fmt.Errorf("got %q, %w, want 400 and the end", got, err)
 	}
 	return false, nil
 }
