@@ -3,7 +3,10 @@ package discovery
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,24 +104,25 @@ func TestANeighbourThatIsWrittenWithoutAPausePutsNothingOff(t *testing.T) {
 	put(t, path, list("a:1"))
 	to := &sink{}
 	start(t, &File{Path: path, tick: time.Hour}, to)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-				if err := os.WriteFile(filepath.Join(dir, "log"), []byte("line\n"), 0o600); err != nil {
+	var stop atomic.Bool
+	var writers sync.WaitGroup
+	for i := range 4 { // so that there is no pause when one of them has to wait
+		writers.Go(func() {
+			for ; !stop.Load(); time.Sleep(2 * time.Millisecond) {
+				if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), []byte("line\n"), 0o600); err != nil {
 					t.Error(err)
 					return
 				}
 			}
-		}
-	}()
+		})
+	}
 	waitFor(t, "the first list", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
+	begin := time.Now()
 	put(t, path, list("b:1"))
 	waitFor(t, "the second list", func() bool { return cmp.Equal(to.last(), []string{"b:1"}) })
-	close(stop)
-	<-done
+	if took := time.Since(begin); took > 10*storm {
+		t.Errorf("it took %v, want about %v", took, storm)
+	}
+	stop.Store(true)
+	writers.Wait()
 }

@@ -39,6 +39,10 @@ func TestDNSFindsAllAddresses(t *testing.T) {
 	server := newNameServer(t)
 	server.host("users.shop.", 7, "10.0.0.2", "10.0.0.1", "fd00::1")
 	server.host("four.shop.", 9, "10.0.0.3")
+	server.set(func() {
+		server.records["both.shop. A"] = []dnsmessage.Resource{{Header: header("both.shop.", 40), Body: &dnsmessage.AResource{A: [4]byte{10, 0, 0, 5}}}}
+		server.records["both.shop. AAAA"] = []dnsmessage.Resource{{Header: header("both.shop.", 3), Body: &dnsmessage.AAAAResource{AAAA: [16]byte{0xfd, 15: 5}}}}
+	})
 	server.host("half.shop.", 9, "10.0.0.4")
 	server.fail(dnsmessage.RCodeServerFailure, "half.shop. AAAA", "broken.shop. A", "broken.shop. AAAA")
 	server.fail(dnsmessage.RCodeNameError, "gone.shop. A", "gone.shop. AAAA")
@@ -51,6 +55,7 @@ func TestDNSFindsAllAddresses(t *testing.T) {
 		err  string
 	}{
 		{"both kinds", DNS{Host: "users.shop", Port: "80"}, []string{"10.0.0.1:80", "10.0.0.2:80", "[fd00::1]:80"}, 7 * time.Second, ""},
+		{"both kinds: the lower TTL counts", DNS{Host: "both.shop"}, []string{"10.0.0.5", "[fd00::5]"}, 3 * time.Second, ""},
 		{"without a port", DNS{Host: "users.shop."}, []string{"10.0.0.1", "10.0.0.2", "[fd00::1]"}, 7 * time.Second, ""},
 		{"one kind: its TTL counts", DNS{Host: "four.shop", Port: "80"}, []string{"10.0.0.3:80"}, 9 * time.Second, ""},
 		{"one kind, the other cannot be had", DNS{Host: "half.shop", Port: "80"}, []string{"10.0.0.4:80"}, 9 * time.Second, ""},

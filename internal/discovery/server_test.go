@@ -122,8 +122,10 @@ func (s *nameServer) replies(query []byte, udp bool) [][]byte {
 	if s.forged {
 		other := reply
 		other.ID++
+		other.Answers = nil
 		list = append(list, pack(&other), []byte("nonsense"))
 		other = reply
+		other.Answers = nil
 		other.Questions = []dnsmessage.Question{{Name: dnsmessage.MustNewName("other."), Type: q.Type, Class: q.Class}}
 		list = append(list, pack(&other))
 	}

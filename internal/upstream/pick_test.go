@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -146,6 +147,38 @@ func TestLimitLetsARequestWaitForRoom(t *testing.T) {
 		}()
 	}
 	served.Wait()
+}
+
+func TestEveryPlaceThatIsFreedGoesToOneWhoWaits(t *testing.T) {
+	r := newRig()
+	v := users("base", "a:1")
+	v.Limit = Limit{Requests: 2, Wait: time.Minute}
+	g := r.put(v)[0]
+	for range 100 {
+		one, two := g.Pick(0), g.Pick(0)
+		one.Next(at(0))
+		two.Next(at(0))
+		var served sync.WaitGroup
+		for range 2 {
+			served.Go(func() {
+				pick := g.Pick(0)
+				if pick.Next(at(0)) == nil {
+					t.Error("a request found no room, though it may wait for a minute")
+					return
+				}
+				for g.roster.queue.waiting.Load() > 0 { // this one does not end before the other has its place
+					runtime.Gosched()
+				}
+				pick.End(Result{Now: at(0), Status: 200})
+			})
+		}
+		for g.roster.queue.waiting.Load() < 2 {
+			runtime.Gosched()
+		}
+		one.End(Result{Now: at(0), Status: 200})
+		two.End(Result{Now: at(0), Status: 200})
+		served.Wait()
+	}
 }
 
 func TestLimitWaitsNoLongerThanItSays(t *testing.T) {
