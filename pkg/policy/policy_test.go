@@ -28,6 +28,26 @@ func (f fields) Values(dst [][]byte, name string) [][]byte {
 	return dst
 }
 
+// header is a header that does not allocate.
+type header [1]struct {
+	name  string
+	value []byte
+}
+
+func (h *header) Get(name string) []byte {
+	if h[0].name == name {
+		return h[0].value
+	}
+	return nil
+}
+
+func (h *header) Values(dst [][]byte, name string) [][]byte {
+	if value := h.Get(name); value != nil {
+		return append(dst, value)
+	}
+	return dst
+}
+
 // cookieLines is a header of Cookie lines.
 type cookieLines []string
 

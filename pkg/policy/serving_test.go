@@ -95,14 +95,6 @@ services:
 	}
 }
 
-func TestAKeyAllocatesNothing(t *testing.T) {
-	p := mustParse(t, "services: [{name: users, balance: {type: hash, by: {header: X-User-Id}}, versions: [{tag: base, endpoints: []}]}]")
-	users, req := p.ServiceNamed("users"), &Request{Headers: &header{{"X-User-Id", []byte("1")}}}
-	if n := testing.AllocsPerRun(100, func() { p.Key(users, req) }); n != 0 && !raceDetector {
-		t.Errorf("got %v allocations for a key, want 0", n)
-	}
-}
-
 func TestRoutes(t *testing.T) {
 	p := mustParse(t, `
 routes:
