@@ -86,7 +86,7 @@ func TestTheClosedListsOfLabelValuesAreDocumented(t *testing.T) {
 func errorsOf() []string {
 	return slices.Sorted(slices.Values(append(http1.Reasons(),
 		metrics.NoPolicy, metrics.NoHost, metrics.Unavailable, metrics.Overloaded,
-		metrics.NoRoute, metrics.BadPath, metrics.CORS)))
+		metrics.NoRoute, metrics.BadPath, metrics.CORS, metrics.Leaked)))
 }
 
 // resultsOf gives the values of the label result, of which metrics keeps the

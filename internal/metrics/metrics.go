@@ -57,6 +57,7 @@ type Metrics struct {
 	sources   *children[sourceKey, prometheus.Counter]
 	fallbacks *children[fallbackKey, prometheus.Counter]
 	failures  *children[failureKey, prometheus.Counter]
+	leaks     *children[leakKey, prometheus.Counter]
 	reloads   *prometheus.CounterVec
 
 	mismatches  prometheus.Counter
@@ -81,6 +82,8 @@ type sourceKey struct {
 }
 
 type fallbackKey struct{ service, tag, reason string }
+
+type leakKey struct{ service, tag, action string }
 
 type failureKey struct {
 	direction Direction
@@ -111,6 +114,10 @@ func New(version string) *Metrics {
 		Name: "graylane_errors_total",
 		Help: "Requests that were not passed on, or not whole, by why.",
 	}, []string{"direction", "error"})
+	leaks := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "graylane_leak_total",
+		Help: "Requests at a tagged pod that carried another tag, by what the guard did.",
+	}, []string{"service", "tag", "action"})
 	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "graylane_policy_reloads_total",
 		Help: "New contents of the policy file, by what came of them.",
@@ -146,6 +153,9 @@ func New(version string) *Metrics {
 		failures: newChildren(func(k failureKey) prometheus.Counter {
 			return failures.WithLabelValues(k.direction.String(), k.reason)
 		}),
+		leaks: newChildren(func(k leakKey) prometheus.Counter {
+			return leaks.WithLabelValues(k.service, k.tag, k.action)
+		}),
 		reloads: reloads,
 
 		mismatches: mismatches,
@@ -154,7 +164,7 @@ func New(version string) *Metrics {
 		}),
 	}
 	m.registry.MustRegister(
-		requests, durations, sources, fallbacks, failures, reloads, mismatches, connections, build, &m.policy, &m.versions,
+		requests, durations, sources, fallbacks, failures, leaks, reloads, mismatches, connections, build, &m.policy, &m.versions,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -191,6 +201,12 @@ func (m *Metrics) Fallback(service, tag, reason string) {
 // of this package or of package http1.
 func (m *Metrics) Failure(d Direction, reason string) {
 	m.failures.get(failureKey{d, reason}).Inc()
+}
+
+// Leak counts a request at a tagged pod that carried another tag, and what the guard
+// of the service did with it. For the tag the same holds as for Request.
+func (m *Metrics) Leak(service, tag, action string) {
+	m.leaks.get(leakKey{service, tag, action}).Inc()
 }
 
 // Expect makes the fallback counters of a tagged version at 0, so that increase()

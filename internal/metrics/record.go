@@ -36,6 +36,7 @@ const (
 	NoHost      = "no_host"     // the request does not say where it goes: 400
 	Unavailable = "unavailable" // no version that may serve it can: 503
 	Overloaded  = "overloaded"  // each endpoint has as many requests as it may: 503
+	Leaked      = "leaked"      // the request is for another version than this pod: 421
 	NoRoute     = "no_route"    // gateway: no route of the policy leads there: 404
 	BadPath     = "bad_path"    // gateway: what hides in the path may not reach the service: 400
 	CORS        = "cors"        // gateway: the page's origin may not do this: 403

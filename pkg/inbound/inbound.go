@@ -3,7 +3,8 @@
 //
 // A request passes these steps in reading order: read its mark, or decide it if
 // this is the first sidecar of its chain; remember trace and tag, for the calls
-// that it causes; write the mark; send it to the app; count.
+// that it causes; write the mark; guard (is it meant for a pod of our tag?); send it
+// to the app; count.
 package inbound
 
 import (
@@ -11,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"graylane/internal/http1"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
@@ -30,7 +30,7 @@ type Inbound struct {
 	Metrics *metrics.Metrics
 
 	Service   string           // which service the pod is
-	Tag       string           // which version of it; for the access log
+	Tag       string           // which version of it
 	Edge      bool             // believe no caller's tag, whatever the policy says of the service
 	LogInputs bool             // record what the rules read
 	Now       func() time.Time // nil: time.Now
@@ -54,7 +54,8 @@ type call struct {
 	record metrics.Record
 	start  time.Time
 
-	trusted bool // the caller may hand over a tag
+	trusted bool            // the caller may hand over a tag
+	service *policy.Service // whose guard acts
 }
 
 // Serve hands one request to the app and counts it.
@@ -71,10 +72,14 @@ func (i *Inbound) Serve(x upstream.Exchange) {
 		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(),
 	}
 
-	if c.policy == nil {
+	switch {
+	case c.policy == nil:
 		c.record.Reason, c.record.Error = policy.Unavailable.String(), metrics.NoPolicy
 		x.Reply(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
-	} else {
+	case isProbe(c.head):
+		i.probe(c)
+		return // not counted: it is no traffic
+	default:
 		i.hand(c)
 	}
 
@@ -87,12 +92,11 @@ func (i *Inbound) hand(c *call) {
 	i.readMark(c)
 	i.remember(c)
 	i.writeMark(c)
-	c.head.DelAlike(hopsHeader)
-	c.record.Reason = policy.Local.String()
-	if err := c.x.Send(i.App(c.x.Destination())); err != nil {
-		_, c.record.Error = http1.Status(err)
-		c.x.Fail(err)
+	if i.leaks(c) {
+		i.guard(c)
+		return
 	}
+	i.send(c)
 }
 
 func (i *Inbound) now() time.Time {

@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"graylane/internal/metrics"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -51,10 +52,7 @@ func (i *Inbound) settle(c *call) (string, propagate.Source) {
 
 // decide asks the rules.
 func (i *Inbound) decide(c *call) (string, propagate.Source) {
-	c.rules = policy.Request{
-		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(), Query: c.head.Query(),
-		Peer: c.x.Caller().Addr(), TraceID: c.ids.Trace(), Headers: c.head, Now: c.start, Rand: i.Rand,
-	}
+	i.ask(c)
 	if i.LogInputs {
 		c.record.Inputs = c.policy.Inputs(&c.rules)
 	}
@@ -66,6 +64,14 @@ func (i *Inbound) decide(c *call) (string, propagate.Source) {
 		return tag, propagate.SourceUndecided
 	}
 	return tag, propagate.SourceBase
+}
+
+// ask puts together what the policy may ask of the request.
+func (i *Inbound) ask(c *call) {
+	c.rules = policy.Request{
+		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(), Query: c.head.Query(),
+		Peer: c.x.Caller().Addr(), TraceID: c.ids.Trace(), Headers: c.head, Now: c.start, Rand: i.Rand,
+	}
 }
 
 // believes reports whether the caller may hand over a tag. Its address decides,
@@ -99,4 +105,12 @@ func (i *Inbound) writeMark(c *call) {
 // wireOf says how tags look on requests under p.
 func wireOf(p *policy.Policy) propagate.Wire {
 	return propagate.Wire{Header: p.Header, Accept: p.AcceptHeaders, Values: p.HeaderValues, Words: p.HeaderWords}
+}
+
+// label is the tag that the request counts under.
+func (c *call) label() string {
+	if c.record.Unnamed {
+		return metrics.Other
+	}
+	return c.mark.Tag
 }

@@ -29,6 +29,7 @@ func (c *compiler) service(spec *ServiceSpec, at place) {
 	}
 	c.serving(s, spec, at)
 	c.checkable(s, at)
+	c.guard(s, spec, at)
 }
 
 // claims gives the service its hosts. A host that another service has stays

@@ -14,6 +14,7 @@ const (
 	Unavailable               // nothing that may serve it: 503
 	PassThrough               // no service claims the host, or it has no versions
 	Local                     // inbound, handed to the app beside us
+	Leaked                    // inbound: meant for another version, and not handed to the app
 	Answered                  // the gateway's own answer: to a browser that asks what it may do
 )
 
@@ -36,6 +37,8 @@ func (r Reason) String() string {
 		return "pass_through"
 	case Local:
 		return "local"
+	case Leaked:
+		return "leaked"
 	case Answered:
 		return "answered"
 	}

@@ -8,6 +8,7 @@ type Service struct {
 	Fallback bool       // false: `fallback: none`, a tag that cannot be served gets 503
 	Versions []*Version // none: requests are marked and sent where they were going
 
+	Guard    Guard
 	Balance  Balance
 	Health   *Health // nil: no active checks
 	Limit    Limit

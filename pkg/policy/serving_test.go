@@ -21,6 +21,7 @@ func TestServingIsCompiledAsWritten(t *testing.T) {
 	got.Versions = nil
 	want := Service{
 		Name: "users", Hosts: []string{"users"}, Fallback: true,
+		Guard:   Guard{Action: "observe"},
 		Balance: Balance{Type: "hash", Size: 3, NearShare: 0.7},
 		Health: &Health{
 			Type: "http", Path: "/health?deep=1", Expect: []int{200, 204},
@@ -30,7 +31,7 @@ func TestServingIsCompiledAsWritten(t *testing.T) {
 		Timeouts: Timeouts{Connect: 500 * time.Millisecond, Header: -1, Idle: time.Hour},
 		Retries:  0,
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(Service{}, Balance{})); diff != "" {
+	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(Service{}, Guard{}, Balance{})); diff != "" {
 		t.Errorf("service (-got +want):\n%s", diff)
 	}
 	wantSources := []Source{
@@ -56,6 +57,7 @@ services:
 	got.Versions = nil
 	want := Service{
 		Name: "users", Hosts: []string{"users"}, Fallback: true,
+		Guard:   Guard{Action: "observe"},
 		Balance: Balance{Type: "round-robin", Size: 3},
 		Health: &Health{
 			Type: "http", Path: "/health", Expect: []int{200},
@@ -65,7 +67,7 @@ services:
 		Timeouts: Timeouts{Connect: time.Second, Header: time.Minute, Idle: 5 * time.Minute},
 		Retries:  2,
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(Service{}, Balance{})); diff != "" {
+	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(Service{}, Guard{}, Balance{})); diff != "" {
 		t.Errorf("service (-got +want):\n%s", diff)
 	}
 }

@@ -2,16 +2,18 @@ package policy
 
 // ServiceSpec is a service as written.
 type ServiceSpec struct {
-	Name     string        `yaml:"name" need:"yes" doc:"Unique name of the service."`
-	Hosts    []string      `yaml:"hosts" default:"the name" doc:"How callers name it: any case, with or without trailing dot. With a port it claims that port only, and wins over one without. *.shop.svc claims all names below; the longest wins, and a full name wins over it."`
-	Edge     bool          `yaml:"edge" default:"false" doc:"Callers from outside come here first: no inbound tag is believed, whoever hands it over."`
-	Fallback string        `yaml:"fallback" default:"base" enum:"base,none" doc:"What serves a tag that this service cannot serve: its base version, or nothing (503)."`
-	Balance  *BalanceSpec  `yaml:"balance" doc:"How the requests of each version are spread over its endpoints."`
-	Health   *HealthSpec   `yaml:"health" doc:"An active check of each endpoint, beside what becomes of requests. Left out: none."`
-	Limit    *LimitSpec    `yaml:"limit" doc:"How many requests each endpoint may have at a time."`
-	Timeouts *TimeoutsSpec `yaml:"timeouts" doc:"How long requests may take to move on."`
-	Retry    *RetrySpec    `yaml:"retry" doc:"How often a request tries another endpoint."`
-	Versions []VersionSpec `yaml:"versions" doc:"Its deployments. Left out: requests are marked and sent where they were going."`
+	Name        string           `yaml:"name" need:"yes" doc:"Unique name of the service."`
+	Hosts       []string         `yaml:"hosts" default:"the name" doc:"How callers name it: any case, with or without trailing dot. With a port it claims that port only, and wins over one without. *.shop.svc claims all names below; the longest wins, and a full name wins over it."`
+	Edge        bool             `yaml:"edge" default:"false" doc:"Callers from outside come here first: no inbound tag is believed, whoever hands it over."`
+	Fallback    string           `yaml:"fallback" default:"base" enum:"base,none" doc:"What serves a tag that this service cannot serve: its base version, or nothing (503)."`
+	Balance     *BalanceSpec     `yaml:"balance" doc:"How the requests of each version are spread over its endpoints."`
+	Health      *HealthSpec      `yaml:"health" doc:"An active check of each endpoint, beside what becomes of requests. Left out: none."`
+	Limit       *LimitSpec       `yaml:"limit" doc:"How many requests each endpoint may have at a time."`
+	Timeouts    *TimeoutsSpec    `yaml:"timeouts" doc:"How long requests may take to move on."`
+	Retry       *RetrySpec       `yaml:"retry" doc:"How often a request tries another endpoint."`
+	Guard       string           `yaml:"guard" default:"observe" enum:"observe,redirect,reject" doc:"What a pod does with a request that carries another tag than its own: count it, send it to the right version once, or answer 421. A tag at a base pod is fallback, and none of this."`
+	GuardExcept *GuardExceptSpec `yaml:"guardExcept" doc:"What the guard lets pass."`
+	Versions    []VersionSpec    `yaml:"versions" doc:"Its deployments. Left out: requests are marked and sent where they were going."`
 }
 
 // VersionSpec is one deployment of a service.
