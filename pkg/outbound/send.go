@@ -34,7 +34,7 @@ func (o *Outbound) send(c *call, d policy.Decision) {
 	switch {
 	case errors.Is(err, errFull):
 		c.refuse(503, metrics.Overloaded, "every endpoint that may serve this request has as many as its limit allows")
-	case d.Version != nil:
+	case d.Version != nil || reached(err):
 		c.fail(err)
 	case err == nil || errors.Is(err, errNone):
 		c.refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
@@ -103,6 +103,13 @@ func relay(x upstream.Exchange, origin *upstream.Origin) error {
 		return x.Tunnel(origin)
 	}
 	return x.Send(origin)
+}
+
+// reached reports whether the last endpoint got something of the request: then what
+// it did, or did not do, is the answer.
+func reached(err error) bool {
+	e, ok := errors.AsType[*http1.Error](err)
+	return ok && !e.Retryable
 }
 
 // elsewhere reports whether another endpoint may be tried: nothing of the request
