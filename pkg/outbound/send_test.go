@@ -99,6 +99,18 @@ func TestAPOSTThatMayHaveBeenServedIsNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestTheCallerHearsWhatBecameOfARequestThatReachedAnEndpoint(t *testing.T) {
+	for address, want := range map[string]string{cutting(t): "502 origin_closed", closed(t): "503 unavailable"} {
+		p := newPod(t, serviceOf("", []string{address}, []string{address}))
+		for _, tag := range []string{"base", "gray"} {
+			status, reason := p.get(t, "http://users/", "X-Gray", tag)
+			if got := fmt.Sprint(status, " ", reason); got != want {
+				t.Errorf("%s: got %s, want %s", tag, got, want)
+			}
+		}
+	}
+}
+
 func TestWithoutRetriesOneEndpointIsTried(t *testing.T) {
 	base := newOrigin(t, "base")
 	p := newPod(t, serviceOf("    retry: {attempts: 0}\n", []string{base.addr, closed(t)}, nil))

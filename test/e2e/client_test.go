@@ -21,6 +21,7 @@ func ask(client *http.Client, r *http.Request) (*hop, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
+	noteError(resp.Header)
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: status %d, then: %w", r.Method, r.URL, resp.StatusCode, err)

@@ -64,6 +64,11 @@ func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, wa
 		m.change(policies[changes%len(policies)])
 	}
 	m.t.Logf("%d policies meanwhile", changes)
+	for _, s := range m.sidecars() {
+		if n := s.Metric(m.t, "graylane_leak_total"); n != 0 {
+			m.t.Errorf("%s counts %v requests of other tags than its own, want none", s.Name, n)
+		}
+	}
 	if changes < len(policies) {
 		m.t.Errorf("the policy changed %d times under way, want each of %d", changes, len(policies))
 	}

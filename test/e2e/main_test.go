@@ -20,5 +20,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(harness.Main(m))
+	code := harness.Main(m)
+	if unknown, err := undocumentedErrors(); err != nil || len(unknown) > 0 {
+		fmt.Fprintf(os.Stderr, "%s of this run that docs/metrics.md does not list: %q, %v\n", errorHeader, unknown, err)
+		code = 1
+	}
+	os.Exit(code)
 }
