@@ -103,7 +103,7 @@ func TestServersThatSpeakFirst(t *testing.T) {
 			begin := time.Now()
 			conn := p.dial(t, addr)
 			wantRead(t, conn, "220 mail\r\n")
-			if took := time.Since(begin); took > time.Second {
+			if took := time.Since(begin); took > 3*time.Second { // it is 0.1 s where nothing else runs
 				t.Errorf("%s: the banner took %v", addr, took)
 			}
 			send(t, conn, "EHLO a\r\n")
@@ -123,7 +123,7 @@ func TestClientsThatSpeakFirst(t *testing.T) {
 			conn := p.dial(t, addr)
 			send(t, conn, bytes)
 			wantRead(t, conn, bytes)
-			if took := time.Since(begin); took > 2*time.Second {
+			if took := time.Since(begin); took > 5*time.Second { // half of what bytes that may become HTTP are waited for
 				t.Errorf("%q to %s: the answer took %v", bytes, addr, took)
 			}
 		}
