@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/internal/http2"
 	"graylane/internal/listen"
 	"graylane/internal/metrics"
 	"graylane/internal/tcp"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
 
@@ -24,8 +26,9 @@ const reachTime = 10 * time.Second
 type side struct {
 	direction metrics.Direction
 	set       *listen.Set
-	server    *http1.Server // of HTTP/1
-	relay     tcp.Relay     // of what is no HTTP
+	http1     *http1.Server
+	http2     *http2.Server
+	relay     tcp.Relay // of what is no HTTP
 	detector  listen.Detector
 
 	store   *policy.Store
@@ -47,11 +50,12 @@ type side struct {
 type connectFunc func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error)
 
 // serve is the listen.Serve of the side. A call to the sidecar itself, as to a
-// proxy, is HTTP; one that the kernel redirected may be anything.
+// proxy, is HTTP; one that the kernel redirected may be anything. Which HTTP it is
+// the server of HTTP/1 sees for itself: it hands connections of HTTP/2 on.
 func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
 	caller, ok := conn.(*net.TCPConn)
 	if !dst.IsValid() || !ok {
-		s.server.ServeConn(conn, dst)
+		s.http1.ServeConn(conn, dst)
 		return
 	}
 	c := &metrics.Connection{Direction: s.direction, Peer: tcpAddr(caller.RemoteAddr()), Destination: dst}
@@ -60,12 +64,12 @@ func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
 	switch {
 	case err != nil:
 		s.fail(caller, c, err)
-	case finding.Protocol == listen.HTTP1:
+	case finding.Protocol == listen.HTTP1, finding.Protocol == listen.H2C:
 		if finding.Origin != nil {
 			// Nothing was sent there, so that nothing is lost.
 			_ = finding.Origin.Close()
 		}
-		s.server.ServeConn(conn, dst)
+		s.http1.ServeConn(conn, dst)
 		return
 	default:
 		s.pass(caller, finding.Origin, c)
@@ -143,15 +147,29 @@ func (s *side) fail(caller *net.TCPConn, c *metrics.Connection, err error) {
 // close cuts what is left of the side.
 func (s *side) close() {
 	s.giveUp()
-	s.server.Close()
+	s.http1.Close()
+	s.http2.Close()
 	s.relay.Close()
 }
 
+// answer makes the servers of the side, whose requests are for h.
+func (s *side) answer(cfg http1.Config, h upstream.Handler) {
+	s.http2 = http2.NewServer(cfg, upstream.HTTP2(h))
+	cfg.HTTP2 = s.http2.ServeConn
+	s.http1 = http1.NewServer(cfg, upstream.HTTP1(h))
+}
+
+// drain asks callers to go elsewhere.
+func (s *side) drain() {
+	s.http1.Drain()
+	s.http2.Drain()
+}
+
 // active is the number of requests and raw connections under way.
-func (s *side) active() int { return s.server.Active() + s.relay.Open() }
+func (s *side) active() int { return s.http1.Active() + s.http2.Active() + s.relay.Open() }
 
 // panics is the number of connections that ended by a fault of the sidecar.
-func (s *side) panics() uint64 { return s.set.Panics() + s.server.Panics() }
+func (s *side) panics() uint64 { return s.set.Panics() + s.http1.Panics() + s.http2.Panics() }
 
 func tcpAddr(addr net.Addr) netip.AddrPort {
 	ap := addr.(*net.TCPAddr).AddrPort()

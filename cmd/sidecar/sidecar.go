@@ -139,12 +139,12 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	}
 	sc.wireSide(sc.outbound, g, from.Connect)
 	limits.Refused = sc.refused(metrics.Outbound)
-	sc.outbound.server = http1.NewServer(limits, upstream.HTTP1(from))
+	sc.outbound.answer(limits, from)
 
 	limits.CloseOnDrain = true
 	sc.wireSide(sc.gateway, g, from.Connect)
 	limits.Refused = sc.refused(metrics.Gateway)
-	sc.gateway.server = http1.NewServer(limits, upstream.HTTP1(outbound.Gateway{Outbound: from}))
+	sc.gateway.answer(limits, outbound.Gateway{Outbound: from})
 
 	towards := &inbound.Inbound{
 		Store: sc.store, App: apps(s.App, g.dialer(g.own)), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
@@ -155,7 +155,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		return sc.inbound.dial(ctx, c.Endpoint)
 	})
 	limits.Refused = sc.refused(metrics.Inbound)
-	sc.inbound.server = http1.NewServer(limits, upstream.HTTP1(towards))
+	sc.inbound.answer(limits, towards)
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
 		true, func() float64 { return float64(ledger.Conflicts()) })

@@ -18,14 +18,14 @@ const (
 	lastWords = time.Second
 )
 
-// beginDrain makes the sidecar unready and asks its callers, by Connection: close,
+// beginDrain makes the sidecar unready and asks its callers, by Connection: close and GOAWAY,
 // to go elsewhere. It serves on.
 func (sc *sidecar) beginDrain() {
 	sc.drainOnce.Do(func() {
 		sc.drainedAt = time.Now()
 		sc.ready.Drain()
-		sc.inbound.server.Drain()
-		sc.gateway.server.Drain()
+		sc.inbound.drain()
+		sc.gateway.drain()
 		sc.log.Info("draining", "grace", sc.settings.Grace, "drain", sc.settings.Drain)
 	})
 }

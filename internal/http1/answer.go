@@ -83,10 +83,13 @@ func (x *Exchange) Fail(err error) {
 		x.broken = true
 		return
 	}
-	x.Reply(status, reason, texts[reason])
+	x.Reply(status, reason, Text(reason))
 }
 
-// texts explain reasons to people. They hold nothing that came from an origin.
+// Text explains a reason to people, "" if there is nothing to say. It holds nothing that came from
+// an origin.
+func Text(reason string) string { return texts[reason] }
+
 var texts = map[string]string{
 	ConnectRefused: "the origin could not be connected to",
 	ConnectTimeout: "the origin could not be connected to in time",

@@ -41,29 +41,32 @@ type kept struct {
 }
 
 // NewOrigin connects to nothing yet.
-func NewOrigin(addr string, cfg OriginConfig) *Origin {
+func NewOrigin(addr string, cfg OriginConfig) *Origin { return &Origin{addr: addr, cfg: cfg.Filled()} }
+
+// Filled is c with the defaults in place of what is zero.
+func (c OriginConfig) Filled() OriginConfig {
 	orDefault := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v
 		}
 	}
-	orDefault(&cfg.Connect, 5*time.Second)
-	orDefault(&cfg.Header, 60*time.Second)
-	orDefault(&cfg.Idle, 5*time.Minute)
-	orDefault(&cfg.Keep, 50*time.Second)
-	if cfg.MaxIdle == 0 {
-		cfg.MaxIdle = 256
+	orDefault(&c.Connect, 5*time.Second)
+	orDefault(&c.Header, 60*time.Second)
+	orDefault(&c.Idle, 5*time.Minute)
+	orDefault(&c.Keep, 50*time.Second)
+	if c.MaxIdle == 0 {
+		c.MaxIdle = 256
 	}
-	if cfg.Retries == 0 {
-		cfg.Retries = 1
+	if c.Retries == 0 {
+		c.Retries = 1
 	}
-	if cfg.Dial == nil {
-		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+	if c.Dial == nil {
+		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", addr)
 		}
 	}
-	return &Origin{addr: addr, cfg: cfg}
+	return c
 }
 
 // Addr is the address that NewOrigin was given.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/internal/http2"
 )
 
 // Exchange is one request and its reply, whatever protocol the caller speaks. Its
@@ -78,3 +79,19 @@ func (x exchange1) Caller() netip.AddrPort      { return x.Peer }
 func (x exchange1) Destination() netip.AddrPort { return x.Dst }
 func (x exchange1) Send(o *Origin) error        { return x.Exchange.Send(o.http1) }
 func (x exchange1) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http1) }
+
+// HTTP2 hands the exchanges of an HTTP/2 server to h.
+func HTTP2(h Handler) http2.Handler { return handler2{h} }
+
+type handler2 struct{ Handler }
+
+func (h handler2) Serve(x *http2.Exchange) { h.Handler.Serve(exchange2{x}) }
+
+// exchange2 is an Exchange of HTTP/2.
+type exchange2 struct{ *http2.Exchange }
+
+func (x exchange2) Head() Head                  { return &x.Req }
+func (x exchange2) Caller() netip.AddrPort      { return x.Peer }
+func (x exchange2) Destination() netip.AddrPort { return x.Dst }
+func (x exchange2) Send(o *Origin) error        { return x.Exchange.Send(o.http2) }
+func (x exchange2) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http2) }

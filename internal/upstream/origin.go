@@ -1,15 +1,27 @@
 package upstream
 
-import "graylane/internal/http1"
+import (
+	"graylane/internal/http1"
+	"graylane/internal/http2"
+)
 
-// Origin is one address that requests are sent to, with its connections.
+// Origin is one address that requests are sent to, in the protocol in which they
+// came, with its connections.
 type Origin struct {
 	http1 *http1.Origin
+	http2 *http2.Origin
 }
 
 // NewOrigin connects to nothing yet.
 func NewOrigin(addr string, cfg http1.OriginConfig) *Origin {
-	return &Origin{http1: http1.NewOrigin(addr, cfg)}
+	return &Origin{http1: http1.NewOrigin(addr, cfg), http2: http2.NewOrigin(addr, cfg)}
+}
+
+// NewH2COrigin is NewOrigin for an address that speaks HTTP/2 alone: requests of
+// HTTP/1 are sent as HTTP/2.
+func NewH2COrigin(addr string, cfg http1.OriginConfig) *Origin {
+	to := http2.NewOrigin(addr, cfg)
+	return &Origin{http1: http1.NewOrigin(addr, to.HTTP1Config(cfg)), http2: to}
 }
 
 // Addr is the address that NewOrigin was given.
@@ -17,4 +29,7 @@ func (o *Origin) Addr() string { return o.http1.Addr() }
 
 // Close closes the idle connections; busy ones end with their requests. Requests
 // may still be sent.
-func (o *Origin) Close() { o.http1.Close() }
+func (o *Origin) Close() {
+	o.http1.Close()
+	o.http2.Close()
+}

@@ -1,0 +1,171 @@
+package http2
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"graylane/internal/http1"
+)
+
+// bridged is the address of an HTTP/1 server before an origin of HTTP/2, and what
+// became of its requests.
+func bridged(t testing.TB, addr string, cfg http1.OriginConfig) (at string, errs chan error) {
+	t.Helper()
+	errs = make(chan error, 10)
+	o := http1.NewOrigin(addr, NewOrigin(addr, cfg).HTTP1Config(cfg))
+	s := http1.NewServer(http1.Config{}, http1Handler(func(x *http1.Exchange) {
+		err := x.Send(o)
+		if err != nil {
+			x.Fail(err)
+		}
+		errs <- err
+	}))
+	t.Cleanup(s.Close)
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.ServeConn(conn, netip.AddrPort{})
+		}
+	}()
+	return l.Addr().String(), errs
+}
+
+type http1Handler func(x *http1.Exchange)
+
+func (f http1Handler) Serve(x *http1.Exchange) { f(x) }
+
+// say sends a request as it is written, and gives the reply.
+func say(t testing.TB, addr, request string) *http.Response {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func text(t testing.TB, resp *http.Response) string {
+	t.Helper()
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestHTTP1GoesOnAsHTTP2(t *testing.T) {
+	var got *http.Request
+	addr, errs := bridged(t, addrOf(origin(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ := io.ReadAll(r.Body)
+		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
+		w.Header().Add("Set-Cookie", "a")
+		w.Header().Add("Set-Cookie", "b")
+		w.WriteHeader(http.StatusCreated)
+		flush(w) // so that there is no Content-Length, beside which HTTP/1 has no trailers
+		fmt.Fprintf(w, "%s, %s", body, body)
+		w.Header().Set(http.TrailerPrefix+"X-T", "1")
+	})), http1.OriginConfig{})
+	for _, request := range []string{
+		"POST //a/%2e/b?c=%20 HTTP/1.1\r\nHost: users:80\r\nX-Dup: 1\r\nx-dup: 2\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nbody",
+		"POST //a/%2e/b?c=%20 HTTP/1.1\r\nHost: users:80\r\nX-Dup: 1\r\nx-dup: 2\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+		"POST //a/%2e/b?c=%20 HTTP/1.1\r\nHost: users:80\r\nX-Dup: 1\r\nx-dup: 2\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody",
+	} {
+		resp := say(t, addr, request)
+		if resp.StatusCode == http.StatusContinue {
+			continue
+		}
+		if body := text(t, resp); resp.StatusCode != 201 || body != "body, body" || resp.Header.Get("Date") != "" {
+			t.Errorf("got %d with %q and %v", resp.StatusCode, body, resp.Header)
+		}
+		if got := resp.Header["Set-Cookie"]; !slices.Equal(got, []string{"a", "b"}) || resp.Trailer.Get("X-T") != "1" {
+			t.Errorf("got cookies %q and trailers %v", got, resp.Trailer)
+		}
+		if got.Proto != "HTTP/2.0" || got.Host != "users:80" || got.RequestURI != "//a/%2e/b?c=%20" || !slices.Equal(got.Header["X-Dup"], []string{"1", "2"}) {
+			t.Errorf("the origin got %s %s at %s with %v", got.Proto, got.RequestURI, got.Host, got.Header)
+		}
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHTTP1StreamsBothWaysAsHTTP2(t *testing.T) {
+	addr, _ := bridged(t, addrOf(origin(t, func(w http.ResponseWriter, r *http.Request) {
+		flush(w)
+		for lines := bufio.NewReader(r.Body); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(w, "got "+line)
+			flush(w)
+		}
+	})), http1.OriginConfig{})
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	for i := range 10 {
+		fmt.Fprintf(conn, "2\r\n%d\n\r\n", i)
+		if got, err := lines.ReadString('\n'); err != nil || got != fmt.Sprintf("got %d\n", i) {
+			t.Fatalf("got %q, %v after line %d", got, err, i)
+		}
+	}
+	_, _ = io.WriteString(conn, "0\r\n\r\n")
+	if rest, err := io.ReadAll(lines); err != nil || len(rest) != 0 {
+		t.Errorf("got %q, %v at the end", rest, err)
+	}
+}
+
+func TestHTTP1IsToldWhatHasGoneWrongBehindTheBridge(t *testing.T) {
+	addr, errs := bridged(t, closed(t), http1.OriginConfig{})
+	if resp := say(t, addr, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"); resp.StatusCode != 502 || resp.Header.Get("X-Graylane-Error") != http1.ConnectRefused {
+		t.Errorf("nobody listens: got %d, %v", resp.StatusCode, resp.Header)
+	}
+	if e := wantReason(t, <-errs, http1.ConnectRefused); !e.Retryable {
+		t.Errorf("not retryable: %v", e)
+	}
+	addr, _ = bridged(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
+		r.heads(stream, false, ":status", "200")
+		_ = r.WriteData(stream, false, []byte("half"))
+		r.Close()
+	}), http1.OriginConfig{})
+	resp := say(t, addr, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("got %q as a whole reply", body)
+	}
+}

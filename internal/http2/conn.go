@@ -1,0 +1,73 @@
+package http2
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+)
+
+// conn is one connection of a caller.
+type conn struct {
+	net.Conn
+	peer, dst netip.AddrPort
+	done      chan struct{} // closed with it
+	once      sync.Once
+}
+
+// connKey is the key of the conn in the context of its requests.
+type connKey struct{}
+
+func newConn(c net.Conn, dst netip.AddrPort) *conn {
+	k := &conn{Conn: c, dst: dst, done: make(chan struct{})}
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		ap := a.AddrPort()
+		k.peer = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+	}
+	return k
+}
+
+// Close may be called more than once.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { close(c.done) })
+	return err
+}
+
+// feed is a net.Listener of connections that others have accepted.
+type feed struct {
+	conns  chan *conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newFeed() *feed { return &feed{conns: make(chan *conn), closed: make(chan struct{})} }
+
+// put hands a connection on; not, if the feed is closed.
+func (f *feed) put(c *conn) bool {
+	select {
+	case f.conns <- c:
+		return true
+	case <-f.closed:
+		return false
+	}
+}
+
+// Accept gives the next connection.
+func (f *feed) Accept() (net.Conn, error) {
+	select {
+	case c := <-f.conns:
+		return c, nil
+	case <-f.closed:
+		return nil, http.ErrServerClosed
+	}
+}
+
+// Close ends Accept.
+func (f *feed) Close() error {
+	f.once.Do(func() { close(f.closed) })
+	return nil
+}
+
+// Addr is that of no socket.
+func (f *feed) Addr() net.Addr { return &net.TCPAddr{} }

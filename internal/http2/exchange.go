@@ -1,0 +1,126 @@
+package http2
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"graylane/internal/http1"
+)
+
+// Exchange is one request and its reply. A Handler edits Req and then sends it on
+// or replies. It is used by one goroutine, but for what its comments say.
+type Exchange struct {
+	Req  Request
+	Peer netip.AddrPort // the caller
+	Dst  netip.AddrPort // where it was going (original destination), zero if not known
+
+	w       http.ResponseWriter
+	buffers *sync.Pool // of *[bufferSize]byte
+	grpc    bool       // the caller expects statuses of gRPC
+	start   time.Time
+	edits   []edit // of the reply
+
+	body    body
+	limit   limit
+	trace   httptrace.ClientTrace
+	sent    atomic.Bool // the head of this try went out; set by the connection's goroutine
+	interim interim
+	waited  time.Duration
+
+	status  int
+	replied bool // a final reply has begun
+	broken  bool // it cannot be ended as one that is whole
+}
+
+// edit is a line of SetReply or AddReply.
+type edit struct {
+	name, value string
+	beside      bool
+}
+
+// newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
+func newExchange(w http.ResponseWriter, r *http.Request, buffers *sync.Pool, mostBody int64) *Exchange {
+	x := &Exchange{w: w, buffers: buffers, start: time.Now()}
+	x.Req.read(r)
+	x.grpc = isGRPC(r.Header.Get("Content-Type"))
+	x.body = body{from: r.Body, most: mostBody, keep: true}
+	if !x.grpc {
+		x.body.moved = x.uploaded
+	}
+	x.limit.callersTurn = x.body.waiting
+	x.trace.WroteHeaders = func() { x.sent.Store(true) }
+	x.trace.Got1xxResponse = x.passInterim
+	return x
+}
+
+// uploaded hears of every piece of the request's body.
+func (x *Exchange) uploaded(end bool) {
+	if end {
+		x.limit.moved(waiting)
+	} else {
+		x.limit.moved(uploading)
+	}
+}
+
+// Status is that of the reply that went to the caller, 0 if none did. That of a
+// reply of gRPC is the HTTP status that says the same as its grpc-status, since the
+// real one is always 200.
+func (x *Exchange) Status() int { return x.status }
+
+// Waited is the time from the request's being sent, by the last Send, to the head
+// of its final reply; 0 if none came.
+func (x *Exchange) Waited() time.Duration { return x.waited }
+
+// SetReply puts one line on the reply to the caller, whoever makes it, in place of
+// all of that name.
+func (x *Exchange) SetReply(name, value string) {
+	x.edits = append(x.edits, edit{name: name, value: plain(value)})
+}
+
+// AddReply puts one line on the reply to the caller, beside those of that name that
+// it has.
+func (x *Exchange) AddReply(name, value string) {
+	x.edits = append(x.edits, edit{name: name, value: plain(value), beside: true})
+}
+
+// edit does to the head of the reply what SetReply and AddReply have said.
+func (x *Exchange) edit(h http.Header) {
+	for _, e := range x.edits {
+		if e.beside {
+			h.Add(e.name, e.value)
+		} else {
+			h.Set(e.name, e.value)
+		}
+	}
+}
+
+// finish ends the exchange towards the caller.
+func (x *Exchange) finish() {
+	x.interim.end()
+	if !x.replied && !x.broken {
+		x.Fail(&http1.Error{Op: "serve", Reason: http1.NoReply})
+	}
+	if x.broken {
+		panic(http.ErrAbortHandler) // the one way to have net/http reset a stream
+	}
+}
+
+// Fail replies what http1.Status makes of err, unless a reply has begun.
+func (x *Exchange) Fail(err error) {
+	status, reason := http1.Status(err)
+	if status == 0 {
+		x.broken = true
+		return
+	}
+	reset, ok := errors.AsType[streamError](err)
+	if x.grpc && ok {
+		x.replyGRPC(status, codeOfReset(reset.Code), reason, http1.Text(reason))
+		return
+	}
+	x.Reply(status, reason, http1.Text(reason))
+}

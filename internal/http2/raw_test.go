@@ -1,0 +1,86 @@
+package http2
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// raw is an end of a connection that speaks in frames.
+type raw struct {
+	net.Conn
+	*http2.Framer
+}
+
+func newRaw(conn net.Conn) *raw {
+	r := &raw{Conn: conn, Framer: http2.NewFramer(conn, conn)}
+	r.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	return r
+}
+
+// heads writes a head, or trailers.
+func (r *raw) heads(stream uint32, end bool, fields ...string) {
+	var block bytes.Buffer
+	enc := hpack.NewEncoder(&block)
+	for i := 0; i < len(fields); i += 2 {
+		_ = enc.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+	}
+	_ = r.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: end, EndHeaders: true})
+}
+
+// rawOrigin is the address of an origin that calls asked for the head of each
+// request, with how many it had on that connection before.
+func rawOrigin(t testing.TB, asked func(r *raw, stream uint32, n int)) string {
+	t.Helper()
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+					return
+				}
+				r := newRaw(conn)
+				_ = r.WriteSettings()
+				for n := 0; ; {
+					frame, err := r.ReadFrame()
+					if err != nil {
+						return
+					}
+					if f, ok := frame.(*http2.SettingsFrame); ok && !f.IsAck() {
+						_ = r.WriteSettingsAck()
+					}
+					if f, ok := frame.(*http2.MetaHeadersFrame); ok {
+						asked(r, f.StreamID, n)
+						n++
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// rawCaller has sent its preface and settings.
+func rawCaller(t testing.TB, addr string) *raw {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	r := newRaw(conn)
+	_ = r.WriteSettings()
+	return r
+}
