@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,9 +14,12 @@ import (
 	"graylane/test/harness"
 )
 
-// promptly is the limit for what events bring about within a second: it leaves room for a loaded machine,
-// and is still well inside the five seconds of the re-read, which would hide that no event came.
-const promptly = 3 * time.Second
+// An event brings a policy in force within a second. On a loaded machine a single one may take longer: then the limit is
+// late, which is still well inside the five seconds of the re-read, which would hide that no event came.
+const (
+	promptly = time.Second
+	late     = 3 * time.Second
+)
 
 // TestPolicyIsReloaded changes a policy in every way that a file is changed.
 // Each way ends with the policy `want` in force.
@@ -48,9 +52,10 @@ func TestPolicyIsReloaded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReload(t, filepath.Join(t.TempDir(), "policy", "policy.yaml"))
-			for i := range 3 {
+			for i := range 5 {
 				r.inForceAfter(fmt.Sprint(i), func(want string) { c.change(t, r.path, want) })
 			}
+			r.checkPromptness()
 		})
 	}
 }
@@ -76,6 +81,7 @@ func TestConfigMapUpdateIsReloaded(t *testing.T) {
 			harness.Must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", i-1))))
 		})
 	}
+	r.checkPromptness()
 }
 
 func TestBadPolicyChangesNothing(t *testing.T) {
@@ -158,6 +164,7 @@ type reload struct {
 	t          testing.TB
 	path       string // of the policy
 	base, gray string // addresses of the apps
+	took       []time.Duration
 }
 
 // prepareReload makes everything but the sidecar and the policy.
@@ -204,17 +211,28 @@ services:
 `, generation, user, r.base, r.gray)
 }
 
-// inForceAfter wants a policy that makes nobody gray in force promptly after the change.
+// inForceAfter wants a policy that makes nobody gray in force soon after the change.
 func (r *reload) inForceAfter(generation string, change func(want string)) {
 	r.t.Helper()
 	want := r.policyWith(generation, false)
 	change(want)
 	took := harness.WaitFor(r.t, "the policy is in force", func() bool { return r.Policy(r.t).Digest == harness.Digest(want) })
-	r.t.Logf("in force after %v", took.Round(time.Millisecond))
-	if took > promptly {
-		r.t.Errorf("the policy was in force after %v, want %v at most", took, promptly)
+	r.took = append(r.took, took)
+	if took > late {
+		r.t.Errorf("the policy was in force after %v, want %v at most", took, late)
 	}
 	r.checkRouting(false)
+}
+
+// checkPromptness wants half of the changes to have come in force promptly.
+func (r *reload) checkPromptness() {
+	r.t.Helper()
+	slices.Sort(r.took)
+	median := r.took[len(r.took)/2]
+	r.t.Logf("policies in force after %v", r.took)
+	if median > promptly {
+		r.t.Errorf("half of the policies were in force after %v or later, want %v at most: %v", median, promptly, r.took)
+	}
 }
 
 // badPolicyIsNoticed waits until the metrics tell that the file is bad.
