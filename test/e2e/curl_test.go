@@ -31,7 +31,7 @@ func pathWithCurl(t testing.TB) string {
 // calledAsCurl says whether this process was started under the name that pathWithCurl gave it.
 func calledAsCurl() bool { return filepath.Base(os.Args[0]) == "curl" }
 
-// runCurl does what README asks of curl: -s, -x PROXY, -H HEADER and one URL.
+// runCurl does what README asks of curl: -s, -x PROXY, -X METHOD, -H HEADER and one URL.
 func runCurl(args []string, out io.Writer) error {
 	var proxy *url.URL
 	r, err := http.NewRequest(http.MethodGet, "", nil)
@@ -44,15 +44,18 @@ func runCurl(args []string, out io.Writer) error {
 		switch {
 		case arg == "-s":
 			continue
-		case (arg == "-x" || arg == "-H") && len(args) > 0:
+		case (arg == "-x" || arg == "-X" || arg == "-H") && len(args) > 0:
 			value := args[0]
 			args = args[1:]
-			if arg == "-H" {
+			switch arg {
+			case "-H":
 				setHeader(r, value)
-				continue
-			}
-			if proxy, err = url.Parse(value); err != nil {
-				return err
+			case "-X":
+				r.Method = value
+			case "-x":
+				if proxy, err = url.Parse(value); err != nil {
+					return err
+				}
 			}
 		case strings.HasPrefix(arg, "http://"):
 			if r.URL, err = url.Parse(arg); err != nil {

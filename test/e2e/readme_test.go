@@ -70,6 +70,40 @@ func TestFlagsOfReadmeExist(t *testing.T) {
 	}
 }
 
+// TestRunOfReadmeServes runs the command that README gives for a pod, at other ports.
+func TestRunOfReadmeServes(t *testing.T) {
+	_, args, found := strings.Cut(readme(t), "\n    ./sidecar run ")
+	args, _, _ = strings.Cut(args, "\n")
+	if !found {
+		t.Fatal("README has no line with ./sidecar run")
+	}
+	policy := harness.PolicyFile(filepath.Join(t.TempDir(), "policy.yaml"))
+	policy.Write(t, blocks(readme(t), "yaml")[0])
+	flags := strings.Fields(strings.ReplaceAll(args, "policy.yaml", string(policy)))
+	harness.StartSidecar(t, "sidecar", string(policy), flags...).WaitReady(t)
+}
+
+func TestPortsOfReadmeAreTheDefaults(t *testing.T) {
+	help, err := exec.Command(harness.Binary(t), "run", "--help").CombinedOutput()
+	harness.Must(t, err)
+	for flag, port := range map[string]string{"inbound": "15006", "outbound": "15001", "admin": "15000", "health": "15021"} {
+		if !regexp.MustCompile(`--` + flag + ` .*\(default .*:` + port + `\)`).Match(help) {
+			t.Errorf("`sidecar run --help` does not give %s as the default of --%s", port, flag)
+		}
+		if !strings.Contains(readme(t), "\n| "+port) {
+			t.Errorf("README does not say what port %s is for", port)
+		}
+	}
+}
+
+func TestPagesThatReadmeNamesExist(t *testing.T) {
+	for _, found := range regexp.MustCompile("`([\\w/]+\\.md)`").FindAllStringSubmatch(readme(t), -1) {
+		if _, err := os.Stat(filepath.Join(harness.Repository, found[1])); err != nil {
+			t.Errorf("README names %s: %v", found[1], err)
+		}
+	}
+}
+
 // TestTourOfReadme types what README says, and wants to see what README shows.
 func TestTourOfReadme(t *testing.T) {
 	demo, portBase, dir := startDemo(t)
@@ -83,7 +117,7 @@ func TestTourOfReadme(t *testing.T) {
 	for _, block := range blocks(readme(t), "console") {
 		for _, step := range strings.Split(block, "$ ")[1:] {
 			command, want, _ := strings.Cut(step, "\n")
-			runStep(t, path, moved(command, portBase, dir), want)
+			runStep(t, path, moved(command, portBase, dir), moved(want, portBase, dir))
 		}
 	}
 
@@ -94,7 +128,7 @@ func TestTourOfReadme(t *testing.T) {
 	checkNothingListens(t, portBase)
 }
 
-// moved is a command of README for a demo at other ports and in another folder.
+// moved is a command of README, or what it prints, for a demo at other ports and in another folder.
 func moved(command string, portBase int, dir string) string {
 	command = regexp.MustCompile(`\b210\d\d\b`).ReplaceAllStringFunc(command, func(port string) string {
 		n, err := strconv.Atoi(port)
