@@ -53,7 +53,7 @@ func TestADeadAddressOfThreeCostsOneConnectTimeoutOnce(t *testing.T) {
 		if _, err := p.ask(); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(asked); took > connect/2 {
+		if took := time.Since(asked); took > connect*9/10 { // less is a machine that is busy
 			slow = append(slow, took)
 		}
 	}

@@ -295,7 +295,11 @@ func TestEverythingPassesBeforeAPolicy(t *testing.T) {
 			if err != nil {
 				return false
 			}
-			send(t, conn, "GET / HTTP/1.1\r\n\r\n") // without a Host, which no HTTP proxy would pass
+			// Without a Host, which no HTTP proxy would pass. It fails while a sidecar resets what
+			// it cannot pass on yet.
+			if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n"); err != nil {
+				return false
+			}
 			got, err := io.ReadAll(conn)
 			return err == nil && string(got) == "GET / HTTP/1.1\r\n\r\n <nil>"
 		})
