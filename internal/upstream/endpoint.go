@@ -37,7 +37,7 @@ type Endpoint struct {
 func newEndpoint(address string, r *roster) *Endpoint {
 	ep := &Endpoint{Address: address, roster: r, since: r.table.now()}
 	if _, _, err := net.SplitHostPort(address); err == nil {
-		ep.origin.Store(NewOrigin(address, r.origins.cfg))
+		ep.origin.Store(r.origins.cfg.origin(address))
 		return ep
 	}
 	ep.host = address

@@ -19,6 +19,7 @@ type Version struct {
 	Limit    Limit
 	Retries  int // further endpoints that a request may try
 	Timeouts Timeouts
+	H2C      bool // requests of HTTP/1 are sent as HTTP/2
 }
 
 // Timeouts are those of requests to a version. 0 is the default of

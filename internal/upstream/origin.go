@@ -24,6 +24,19 @@ func NewH2COrigin(addr string, cfg http1.OriginConfig) *Origin {
 	return &Origin{http1: http1.NewOrigin(addr, to.HTTP1Config(cfg)), http2: to}
 }
 
+// originConfig says how to speak to what a version, or a stranger, has as origins.
+type originConfig struct {
+	http1.OriginConfig
+	h2c bool
+}
+
+func (c originConfig) origin(addr string) *Origin {
+	if c.h2c {
+		return NewH2COrigin(addr, c.OriginConfig)
+	}
+	return NewOrigin(addr, c.OriginConfig)
+}
+
 // Addr is the address that NewOrigin was given.
 func (o *Origin) Addr() string { return o.http1.Addr() }
 

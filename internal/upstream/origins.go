@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"graylane/internal/http1"
 )
 
 // origins makes origins at need and forgets those that nobody asks for. Callers
@@ -15,7 +13,7 @@ type origins struct {
 
 	mu    sync.RWMutex
 	swept time.Time
-	cfg   http1.OriginConfig
+	cfg   originConfig
 	known map[string]*visited
 }
 
@@ -58,7 +56,7 @@ func (o *origins) add(address string, now time.Time) *visited {
 		o.known = make(map[string]*visited)
 	}
 	o.sweep(now)
-	v := &visited{origin: NewOrigin(address, o.cfg)}
+	v := &visited{origin: o.cfg.origin(address)}
 	v.last.Store(now.Unix())
 	o.known[address] = v
 	return v
@@ -89,7 +87,7 @@ func (o *origins) drop(address string) {
 }
 
 // reset forgets all of them and makes the next with the settings of cfg.
-func (o *origins) reset(cfg http1.OriginConfig) {
+func (o *origins) reset(cfg originConfig) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for address := range o.known {

@@ -45,7 +45,7 @@ func (r *roster) join(g *Group) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.groups) == 0 {
-		r.use(g.version.Timeouts)
+		r.use(&g.version)
 	}
 	r.groups = append(r.groups, g)
 	r.fill(g, g.version.Targets)
@@ -136,22 +136,22 @@ func (r *roster) adopt(g *Group) {
 		}
 	}
 	r.check = g.version.Check
-	if r.timeouts == g.version.Timeouts {
+	if r.timeouts == g.version.Timeouts && r.origins.cfg.h2c == g.version.H2C {
 		return
 	}
-	r.use(g.version.Timeouts)
+	r.use(&g.version)
 	for address, ep := range r.endpoints {
 		if old := ep.origin.Load(); old != nil {
-			ep.origin.Store(NewOrigin(address, r.origins.cfg))
+			ep.origin.Store(r.origins.cfg.origin(address))
 			old.Close()
 		}
 	}
 }
 
-// use makes the origins from now on with these timeouts.
-func (r *roster) use(t Timeouts) {
-	r.timeouts = t
-	r.origins.reset(t.over(r.table.cfg))
+// use makes the origins from now on as the version wants them.
+func (r *roster) use(v *Version) {
+	r.timeouts = v.Timeouts
+	r.origins.reset(originConfig{v.Timeouts.over(r.table.cfg), v.H2C})
 }
 
 // connectTimeout is how long connecting to an endpoint may take.

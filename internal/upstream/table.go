@@ -39,7 +39,7 @@ func NewTable(cfg http1.OriginConfig) *Table {
 		woken:   make(chan struct{}, 1),
 		rosters: make(map[name]*roster), budgets: make(map[string]*budget),
 	}
-	t.strangers.cfg = cfg
+	t.strangers.cfg = originConfig{OriginConfig: cfg}
 	return t
 }
 

@@ -57,7 +57,7 @@ func (c *compiler) claims(s *Service, spec *ServiceSpec, at place) {
 }
 
 func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
-	v := &Version{Service: s, Tag: spec.Tag, Endpoints: make([]Target, 0, len(spec.Endpoints))}
+	v := &Version{Service: s, Tag: spec.Tag, H2C: spec.Protocol == "h2c", Endpoints: make([]Target, 0, len(spec.Endpoints))}
 	if c.tag(spec.Tag, at.key("tag")) {
 		c.policy.tags[spec.Tag] = spec.Tag
 		if s.version(spec.Tag) != nil {

@@ -24,6 +24,7 @@ type Version struct {
 	Tag       string
 	Endpoints []Target
 	Source    Source  // of the endpoints, where they are not listed
+	H2C       bool    // requests of HTTP/1 are sent as HTTP/2
 	Backend   Backend // nil: all Endpoints are usable, and those of Source are there
 }
 

@@ -23,6 +23,7 @@ type VersionSpec struct {
 	DNS       string         `yaml:"dns" doc:"Name whose A and AAAA records are its addresses, with their port: users-gray.shop:8080. Asked again as often as the records say."`
 	DNSSRV    string         `yaml:"dnsSRV" doc:"Name of SRV records that say its addresses, ports and weights: _http._tcp.users.shop."`
 	File      *FileSpec      `yaml:"file" doc:"File that lists its addresses."`
+	Protocol  string         `yaml:"protocol" default:"http1" enum:"http1,h2c" doc:"What requests of HTTP/1 are sent as. Requests of HTTP/2, gRPC among them, are sent as HTTP/2 always."`
 }
 
 // EndpointSpec is one address of a version; `host:port` alone is short for
