@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -96,12 +97,15 @@ func TestKeptConnectionsThatCloseCostNothing(t *testing.T) {
 	o := NewOrigin(listen(t, func(c *peer) {
 		for {
 			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-			h := c.message()
-			if !strings.HasSuffix(h, "⏎⏎x") {
+			_, err := c.r.Peek(1)
+			if err != nil && !waiting(c) { // on a loaded machine time is over while a request lies there
+				return
+			}
+			_ = c.SetReadDeadline(time.Time{})
+			if h := c.message(); !strings.HasSuffix(h, "⏎⏎x") {
 				return
 			}
 			n.Add(1)
-			_ = c.SetReadDeadline(time.Time{})
 			c.say("HTTP/1.1 200 OK⏎Content-Length: 2⏎⏎ok")
 		}
 	}), OriginConfig{})
@@ -130,6 +134,20 @@ func TestKeptConnectionsThatCloseCostNothing(t *testing.T) {
 	if got := n.Load(); got != callers*rounds {
 		t.Errorf("the origin heard %d POSTs, want %d", got, callers*rounds)
 	}
+}
+
+// waiting says that there are bytes to read.
+func waiting(c *peer) (found bool) {
+	raw, err := c.Conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _ := recv(fd, b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		found = n > 0
+	})
+	return err == nil && found
 }
 
 // What a kernel has not acknowledged nobody can have acted on.
@@ -368,8 +386,8 @@ func TestLeavesBeforeTheOriginDoes(t *testing.T) {
 	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if left := time.Duration(o.idle[0].until - monotonic()); left > 4*time.Second || left < 3*time.Second {
-		t.Errorf("kept for %v, want a little less than the 5 s of the origin", left)
+	if most := o.idle[0].most; most != 4*time.Second {
+		t.Errorf("kept for %v, want a little less than the 5 s of the origin", most)
 	}
 }
 

@@ -29,7 +29,8 @@ type Origin struct {
 	cfg  OriginConfig
 
 	mu     sync.Mutex
-	idle   []kept      // oldest first
+	idle   []kept // oldest first
+	habit  habit
 	reaper *time.Timer // made with the first kept connection
 	armed  bool        // reaper is going to fire
 	closed bool
@@ -37,7 +38,8 @@ type Origin struct {
 
 type kept struct {
 	wire  *wire
-	until int64 // monotonic
+	since time.Time
+	most  time.Duration // that it may be idle
 }
 
 // NewOrigin connects to nothing yet.
@@ -84,25 +86,38 @@ func (o *Origin) Close() {
 	o.idle = nil
 }
 
-// take lends the connection that was used last; nil if there is none. Whether it is still good is
-// for the taker to find out.
-func (o *Origin) take(now int64) *wire {
+// take lends the connection that was used last, and says how long it has been idle; nil if there is
+// none. Whether it is still good is for the taker to find out.
+func (o *Origin) take(now time.Time) (*wire, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for n := len(o.idle); n > 0; n = len(o.idle) {
 		k := o.idle[n-1]
 		o.idle[n-1] = kept{}
 		o.idle = o.idle[:n-1]
-		if now <= k.until {
-			return k.wire
+		idle := now.Sub(k.since)
+		if idle <= o.habit.limit(k.most) {
+			return k.wire, idle
+		}
+		if k.wire.quiet() {
+			o.habit.sawOpen(idle)
+		} else {
+			o.habit.sawEnd(idle)
 		}
 		k.wire.close()
 	}
-	return nil
+	return nil, 0
 }
 
-// put takes a connection back that has finished an exchange in good order, to keep it for d or less.
-func (o *Origin) put(w *wire, now int64, d time.Duration) {
+// ended hears of a connection that take lent and that had ended by then.
+func (o *Origin) ended(idle time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.habit.sawEnd(idle)
+}
+
+// put takes a connection back that has finished an exchange in good order, to keep it for most or less.
+func (o *Origin) put(w *wire, now time.Time, most time.Duration) {
 	w.release()
 	w.want = small
 	o.mu.Lock()
@@ -111,7 +126,7 @@ func (o *Origin) put(w *wire, now int64, d time.Duration) {
 		w.close()
 		return
 	}
-	o.idle = append(o.idle, kept{wire: w, until: now + int64(min(d, o.cfg.Keep))})
+	o.idle = append(o.idle, kept{wire: w, since: now, most: min(most, o.cfg.Keep)})
 	if o.armed {
 		return
 	}
@@ -127,9 +142,9 @@ func (o *Origin) put(w *wire, now int64, d time.Duration) {
 func (o *Origin) reap() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := monotonic()
+	now := time.Now()
 	old := func(k kept) bool {
-		if now <= k.until {
+		if now.Sub(k.since) <= k.most {
 			return false
 		}
 		k.wire.close()

@@ -257,7 +257,7 @@ func (x *Exchange) settle(reusable bool) {
 		if x.reply.patience > 0 {
 			keep = time.Duration(x.reply.patience) * time.Second * 8 / 10 // leave before the origin does
 		}
-		t.origin.put(t.wire, x.guard.watch.now.Load(), keep)
+		t.origin.put(t.wire, time.Now(), keep)
 	} else {
 		t.wire.close()
 	}

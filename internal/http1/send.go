@@ -9,9 +9,10 @@ import (
 type sending struct {
 	origin *Origin
 	wire   *wire
-	reused bool   // wire has served others before
-	before uint64 // bytes written on wire before this try
-	heard  bool   // something came back
+	reused bool          // wire has served others before
+	idle   time.Duration // that wire had been since
+	before uint64        // bytes written on wire before this try
+	heard  bool          // something came back
 }
 
 // Send sends the request, with its edits, to o and relays the reply, both ways at once; interim
@@ -40,6 +41,7 @@ func (x *Exchange) Send(o *Origin) error {
 		x.to.wire.close()
 		switch {
 		case v == stale:
+			o.ended(x.to.idle)
 		case v == unheard:
 			fresh = true
 		case v == repeatable && again < o.cfg.Retries:
@@ -56,8 +58,9 @@ var errReplied = errors.New("the request was answered, or partly sent, already")
 // connect takes a kept connection, or makes one.
 func (x *Exchange) connect(o *Origin, fresh bool) *Error {
 	x.to = sending{origin: o}
+	x.asked, x.waited = time.Now(), 0
 	if !fresh {
-		x.to.wire = o.take(x.guard.watch.now.Load())
+		x.to.wire, x.to.idle = o.take(x.asked)
 		x.to.reused = x.to.wire != nil
 	}
 	if x.to.wire == nil {
@@ -66,12 +69,11 @@ func (x *Exchange) connect(o *Origin, fresh bool) *Error {
 		if err != nil {
 			return err
 		}
-		x.to.wire = w
+		x.to.wire, x.asked = w, time.Now()
 	}
 	x.to.wire.bufs = &x.server.bufs
 	x.to.before = x.to.wire.sent
 	x.guard.origin.Store(x.to.wire)
-	x.asked, x.waited = time.Now(), 0
 	return nil
 }
 

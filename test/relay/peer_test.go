@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +72,25 @@ func (p *peer) bytes(n int64) string {
 	var b strings.Builder
 	_, _ = io.CopyN(&b, p.r, n)
 	return visible(b.String())
+}
+
+// getsSomething waits so long for bytes. It looks once more before it gives up: on a loaded machine time is over while
+// they lie there.
+func (p *peer) getsSomething(within time.Duration) bool {
+	if p.SetReadDeadline(time.Now().Add(within)) != nil {
+		return false
+	}
+	_, err := p.r.Peek(1)
+	if isTimeout(err) {
+		raw, rawErr := p.Conn.(*net.TCPConn).SyscallConn()
+		harness.Must(p.t, rawErr)
+		harness.Must(p.t, raw.Control(func(fd uintptr) {
+			var b [1]byte
+			_, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		}))
+	}
+	p.giveTime(harness.Patience)
+	return err == nil
 }
 
 // hears reads what must come next, within soon.
