@@ -21,7 +21,45 @@ var (
 	tracestate = list{name: "tracestate", member: tracestateMember, members: 32, bytes: 512, large: 128}
 )
 
-// own returns the value of a member that is ours.
+// carriers are lists that tracers read as they do baggage, and send on as such. What they say of our
+// member is never read, and goes no further.
+var carriers = [...]list{
+	{name: "jaeger-baggage", member: baggageMember},      // Jaeger client libraries, "Propagation Format"
+	{name: "correlation-context", member: baggageMember}, // .NET, and baggage before W3C named it
+}
+
+// names reports whether a member is ours for whoever takes keys less exactly than W3C does: tracers
+// drop spaces around a key, also such that are none in HTTP, and some take percent-encoding off it
+// (OpenTelemetry for JavaScript and .NET), or '+' for a space (for Python).
+func (l *list) names(raw []byte) bool {
+	key, _, ok := bytes.Cut(raw, []byte("="))
+	if !ok {
+		return false
+	}
+	want := l.member
+	for len(key) > 0 {
+		c, n := key[0], 1
+		if c == '%' && len(key) >= 3 {
+			if v, ok := parseHex(key[1:3]); ok {
+				c, n = byte(v), 3
+			}
+		}
+		key = key[n:]
+		if c <= ' ' || c >= 0x7f || c == '+' {
+			continue
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if len(want) == 0 || c != want[0] {
+			return false
+		}
+		want = want[1:]
+	}
+	return len(want) == 0
+}
+
+// own returns the value of a member that is ours, as we spell it: another spelling is not believed.
 func (l *list) own(raw []byte) (value []byte, ours bool) {
 	key, value, ok := bytes.Cut(raw, []byte("="))
 	if !ok || string(trim(key)) != l.member {
@@ -59,7 +97,7 @@ func blank(raw []byte) bool { return len(trim(raw)) == 0 }
 type tally struct {
 	members int    // those that are not empty
 	bytes   int    // all of it as one field line
-	ours    int    // members that are ours
+	ours    int    // members that are ours, however they are spelled
 	right   bool   // one of them says the tag
 	small   budget // what others' members take that are not large
 }
@@ -72,9 +110,10 @@ func (s *scratch) count(l *list, lines [][]byte, tag string) tally {
 		if !blank(m.raw) {
 			t.members++
 		}
-		if value, ours := l.own(m.raw); ours {
+		if l.names(m.raw) {
 			t.ours++
-			t.right = t.right || string(s.decode(l, value)) == tag
+			value, ours := l.own(m.raw)
+			t.right = t.right || ours && string(s.decode(l, value)) == tag
 		} else if !l.isLarge(m.raw) {
 			t.small.add(m.raw)
 		}
@@ -120,7 +159,7 @@ func (s *scratch) strip(h Header, l *list) {
 func (s *scratch) appendOthers(l *list, lines [][]byte, all, large budget) {
 	m := members{lines: lines}
 	for m.next() {
-		if _, ours := l.own(m.raw); ours {
+		if l.names(m.raw) {
 			continue
 		}
 		if l.isLarge(m.raw) && !large.take(m.raw) {

@@ -13,27 +13,42 @@ func (c *Carrier) Write(h Header, w *Wire, tag string) {
 	}
 	s := c.borrow()
 	defer c.giveBack(s)
-	w.takeOff(h)
+	s.takeOff(h, w)
 	s.buf = append(s.buf[:0], w.valueOf(tag)...)
 	h.Set(w.Header, s.buf)
 	s.write(h, &baggage, tag)
 	s.write(h, &tracestate, tag)
 }
 
-// Strip takes the tag header, its other names and look-alikes, and both members off h. Members of
-// others stay as they are.
+// Strip takes the tag header, its other names and look-alikes, and both members off h, and our member
+// off the other headers of baggage. Members of others stay as they are.
 func (c *Carrier) Strip(h Header, w *Wire) {
 	s := c.borrow()
 	defer c.giveBack(s)
-	w.takeOff(h)
+	s.takeOff(h, w)
 	s.strip(h, &baggage)
 	s.strip(h, &tracestate)
 }
 
-func (w *Wire) takeOff(h Header) {
+// items are headers that carry one member of baggage each. A tracer that reads one sends it on as
+// baggage, which would then say what nobody of ours has written.
+var items = [...]string{
+	"uberctx-" + baggageMember,    // Jaeger
+	"ot-baggage-" + baggageMember, // OpenTracing, Datadog
+	"baggage-" + baggageMember,    // B3, of Brave
+}
+
+// takeOff removes what is read by others as our tag and never written by us.
+func (s *scratch) takeOff(h Header, w *Wire) {
 	h.DelAlike(w.Header)
 	for _, name := range w.Accept {
 		h.DelAlike(name)
+	}
+	for _, name := range items {
+		h.DelAlike(name)
+	}
+	for i := range carriers {
+		s.strip(h, &carriers[i])
 	}
 }
 

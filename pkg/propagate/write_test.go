@@ -121,6 +121,73 @@ func TestStripTakesOursAloneOff(t *testing.T) {
 	})
 }
 
+// Tracers are less exact about keys than W3C: each of these becomes x-gray in one of them, which sends
+// it on spelled as ours.
+var otherSpellings = []string{
+	"baggage: x%2Dgray=gray\n",
+	"baggage: x%2dgray=gray;p\n",
+	"baggage: %78%2d%67%72%61%79 = gray\n",
+	"baggage: X-Gray=gray\n",
+	"baggage: \t x-gray\t=gray,x-gray=gray\n",
+	"baggage: %20x-gray%0A=gray\n",
+	"baggage: +x-gray+=gray\n",
+	"baggage: \xa0x-gray=gray\n",
+	"baggage: x-gray=\nbaggage: X%2DGRAY=gray\n",
+	"tracestate: Graylane=gray,gray%6cane=gray\n",
+	"uberctx-x-gray: gray\n",
+	"UberCtx_X_Gray: gray\n",
+	"ot-baggage-x-gray: gray\nOT-Baggage-X.Gray: gray\n",
+	"baggage-x-gray: gray\nbaggage_x_gray: gray\n",
+	"jaeger-baggage: x-gray=gray\n",
+	"Jaeger-Baggage: x%2Dgray = gray , X-Gray=gray\n",
+	"Correlation-Context: x-gray=gray\n",
+}
+
+func TestOtherSpellingsOfOurMemberGoNoFurther(t *testing.T) {
+	const ours = "X-Gray: base\nbaggage: x-gray=base\ntracestate: graylane=base\n"
+	c := carrier(t, Config{})
+	for _, spelled := range otherSpellings {
+		h := parse(spelled)
+		c.Write(h, &xGray, "base")
+		if got, want := sortLines(h.String()), sortLines(ours); !cmp.Equal(got, want) {
+			t.Errorf("%q: Write made %q, want %q", spelled, got, want)
+		}
+		h = parse(spelled)
+		c.Strip(h, &xGray)
+		if got := h.String(); got != "" {
+			t.Errorf("%q: Strip left %q", spelled, got)
+		}
+	}
+}
+
+func TestOtherSpellingsOfOurMemberAreNotRead(t *testing.T) {
+	c := carrier(t, Config{})
+	for _, spelled := range otherSpellings {
+		if strings.Contains(spelled, ",x-gray=gray") { // as we spell it, beside a space
+			continue
+		}
+		if tag, _, ok := c.Read(parse(spelled), &xGray, intern); ok {
+			t.Errorf("%q: read %q, want nothing", spelled, tag)
+		}
+	}
+}
+
+func TestMembersOfOthersStayInOtherHeadersOfBaggage(t *testing.T) {
+	const others = "uberctx-x-grayer: 1\nuberctx-user: 7\nbaggage-x-gra: 1\njaeger-baggage: a=1 , b=2\n" +
+		"correlation-context: x%2Dgra=1, x-gray-too=1 ,=,xgray=1,x%2=1\n"
+	c := carrier(t, Config{})
+	h := parse(others)
+	c.Strip(h, &xGray)
+	if got := h.String(); got != others {
+		t.Errorf("got %q, want %q", got, others)
+	}
+	h = parse("jaeger-baggage: a=1,x-gray=gray, b=2\n")
+	c.Strip(h, &xGray)
+	if got, want := h.String(), "jaeger-baggage: a=1, b=2\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestStripLeavesALongListWhole(t *testing.T) {
 	others := members64("k", 80)
 	h := parse("baggage: x-gray=gray," + others + "\n")
