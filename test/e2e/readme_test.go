@@ -70,6 +70,31 @@ func TestFlagsOfReadmeExist(t *testing.T) {
 	}
 }
 
+func TestFlagsOfChangelogExist(t *testing.T) {
+	help, err := exec.Command(harness.Binary(t), "run", "--help").CombinedOutput()
+	harness.Must(t, err)
+	text, err := os.ReadFile(filepath.Join(harness.Repository, "CHANGELOG.md"))
+	harness.Must(t, err)
+	for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(string(text), -1) {
+		if flag != "--help" && !regexp.MustCompile(flag+`[ \[]`).Match(help) {
+			t.Errorf("CHANGELOG names %s, which `sidecar run --help` does not list", flag)
+		}
+	}
+}
+
+// TestFoldersOfContributingAreThoseOfTests keeps the table of suites whole.
+func TestFoldersOfContributingAreThoseOfTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(harness.Repository, "CONTRIBUTING.md"))
+	harness.Must(t, err)
+	folders, err := os.ReadDir(filepath.Join(harness.Repository, "test"))
+	harness.Must(t, err)
+	for _, folder := range folders {
+		if name := "`test/" + folder.Name() + "`"; folder.IsDir() && !strings.Contains(string(page), name) {
+			t.Errorf("CONTRIBUTING does not say what %s is for", name)
+		}
+	}
+}
+
 // TestRunOfReadmeServes runs the command that README gives for a pod, at other ports.
 func TestRunOfReadmeServes(t *testing.T) {
 	_, args, found := strings.Cut(readme(t), "\n    ./sidecar run ")
