@@ -8,7 +8,7 @@ SOAKREQUESTS ?= 1000000
 BENCH ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sidecar, static and small
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/sidecar ./cmd/sidecar

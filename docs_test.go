@@ -182,3 +182,27 @@ func metricsInSource(t *testing.T) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+func TestThePolicyOfComposeHasItsAddresses(t *testing.T) {
+	text, err := os.ReadFile("demo/policy/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compose, err := os.ReadFile("demo/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.Parse("demo/policy/policy.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Services {
+		for _, v := range s.Versions {
+			host, _, _ := strings.Cut(v.Endpoints[0].Address, ":")
+			_, service, found := strings.Cut(string(compose), "\n  "+s.Name+"-"+v.Tag+":\n")
+			if service, _, _ = strings.Cut(service, "\n\n"); !found || !strings.Contains(service, "ipv4_address: "+host+"}") {
+				t.Errorf("the policy has %s of %s at %s, compose.yaml does not", v.Tag, s.Name, host)
+			}
+		}
+	}
+}

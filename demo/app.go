@@ -26,20 +26,27 @@ func runApp(args []string) error {
 	flags.StringVar(&a.name, "name", "", "what it answers with")
 	flags.StringVar(&a.next, "next", "", "the service to call")
 	flags.StringVar(&listen, "listen", "", "address to serve at")
-	flags.StringVar(&proxy, "proxy", "", "address of the sidecar that its calls go through")
+	flags.StringVar(&proxy, "proxy", "", "address of the sidecar that its calls go through; none: as HTTP_PROXY says")
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
-	a.client = proxyClient(proxy)
+	a.client = newClient(http.ProxyFromEnvironment)
+	if proxy != "" {
+		a.client = proxyClient(proxy)
+	}
 	return http.ListenAndServe(listen, a)
 }
 
 // proxyClient sends everything through an HTTP proxy, as HTTP_PROXY makes most clients do.
 func proxyClient(proxy string) *http.Client {
+	return newClient(http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}))
+}
+
+func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	return &http.Client{
 		Timeout: 10 * time.Second, // far above what a loaded machine needs
 		Transport: &http.Transport{
-			Proxy:               http.ProxyURL(&url.URL{Scheme: "http", Host: proxy}),
+			Proxy:               proxy,
 			MaxIdleConnsPerHost: 32, // the default of 2 opens a connection for nearly every call under load
 		},
 	}

@@ -26,6 +26,7 @@ the policy does to twelve users, and stays up until Ctrl-C.
 // settings are the flags of the demo.
 type settings struct {
 	once     bool
+	compose  bool
 	portBase int
 	dir      string
 }
@@ -65,6 +66,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancelCause(endWithParent(ctx))
 	defer cancel(nil)
+	if s.compose {
+		return interrupted(ctx, runCompose(ctx, s, out))
+	}
 	shop := newShop(s.portBase, s.dir)
 	if err := shop.checkPorts(); err != nil {
 		return err
@@ -73,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := shop.start(ctx, cancel, out); err != nil {
 		return interrupted(ctx, err)
 	}
-	if err := newShow(shop, out).run(ctx); err != nil {
+	if err := newShow(shop, shop.visitor(), out).run(ctx); err != nil {
 		return interrupted(ctx, err)
 	}
 	if s.once {
@@ -108,6 +112,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 		flags.PrintDefaults()
 	}
 	flags.BoolVar(&s.once, "once", false, "end after the show, with exit code 0 if all went as it should")
+	flags.BoolVar(&s.compose, "compose", false, "run demo/compose.yaml with Docker instead, at the ports that it names")
 	flags.IntVar(&s.portBase, "port-base", 21000, "first of the 70 ports of 127.0.0.1 that the demo uses")
 	flags.StringVar(&s.dir, "dir", ".demo", "folder for the policy, the logs and the sidecar's binary")
 	if err := flags.Parse(args); err != nil {

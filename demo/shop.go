@@ -35,6 +35,11 @@ func newShop(portBase int, dir string) *shop {
 	return s
 }
 
+// visitor comes by the entry.
+func (s *shop) visitor() visitor {
+	return visitor{proxyClient(s.entry().address(outboundPort)), "http://" + services[0] + "/"}
+}
+
 func (s *shop) entry() *pod            { return s.pods[0] }
 func (s *shop) policyPath() string     { return filepath.Join(s.dir, "policy.yaml") }
 func (s *shop) logs() string           { return filepath.Join(s.dir, "logs") }

@@ -9,20 +9,28 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
 // show is what the demo does by itself: scenes that change something and look at who is served by which version.
 type show struct {
-	shop    *shop
+	stage   stage
 	out     io.Writer
 	visitor visitor
 }
 
-func newShow(s *shop, out io.Writer) *show {
-	return &show{s, out, visitor{proxyClient(s.entry().address(outboundPort))}}
+// stage is a shop that runs, as processes or as containers.
+type stage interface {
+	policy(rules string) string
+	write(policy string) error
+	// policies is what each sidecar obeys.
+	policies(ctx context.Context) ([]policyInForce, error)
+	stopGrayUsers(ctx context.Context) error
+	// startGrayUsers returns when its sidecar is ready.
+	startGrayUsers(ctx context.Context) error
 }
+
+func newShow(s stage, v visitor, out io.Writer) *show { return &show{s, out, v} }
 
 // scene is a change and what must come of it.
 type scene struct {
@@ -44,7 +52,7 @@ func (s *show) run(ctx context.Context) error {
 		{"The switch is turned off: nobody is gray.", s.put(switchedOff), nil, ""},
 		{"The file is broken by a typing error: nothing changes.", s.putBroken, nil, ""},
 		{"It is mended, with the switch on.", s.put(moreRules), friends, ""},
-		{"Gray users is stopped: its requests fall back to base, and stay gray elsewhere.", s.stopGrayUsers, friends, "base"},
+		{"Gray users is stopped: its requests fall back to base, and stay gray elsewhere.", s.stage.stopGrayUsers, friends, "base"},
 		{"Gray users is started again.", s.startGrayUsers, friends, ""},
 	} {
 		if err := s.play(ctx, i+2, scene); err != nil {
@@ -92,7 +100,7 @@ func (c scene) expect(user int) []string {
 // put is the act of writing a policy; it ends when every sidecar obeys it.
 func (s *show) put(rules string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		text := s.shop.policy(rules)
+		text := s.stage.policy(rules)
 		digest := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12]
 		return s.writeAndWait(ctx, text, "in force at all sidecars", func(p policyInForce) bool { return p.Digest == digest })
 	}
@@ -100,14 +108,16 @@ func (s *show) put(rules string) func(context.Context) error {
 
 func (s *show) putBroken(ctx context.Context) error {
 	var faults []string
-	err := s.writeAndWait(ctx, s.shop.policy(broken), "refused by all sidecars", func(p policyInForce) bool {
+	err := s.writeAndWait(ctx, s.stage.policy(broken), "refused by all sidecars", func(p policyInForce) bool {
 		faults = p.LastError.Faults
 		return !p.Valid
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "  %s\n", strings.Join(faults, "\n  "))
+	for _, fault := range faults {
+		fmt.Fprintf(s.out, "  %s\n", fault)
+	}
 	return nil
 }
 
@@ -116,18 +126,17 @@ const policyPatience = 10 * time.Second
 
 func (s *show) writeAndWait(ctx context.Context, text, what string, holds func(policyInForce) bool) error {
 	begin := time.Now()
-	if err := s.shop.write(text); err != nil {
+	if err := s.stage.write(text); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, policyPatience, errors.New("the policy is not "+what))
 	defer cancel()
-	for _, p := range s.shop.pods {
-		if err := wait(ctx, func() bool {
-			current, err := p.policy(ctx)
-			return err == nil && holds(current)
-		}); err != nil {
-			return err
-		}
+	err := wait(ctx, func() bool {
+		all, err := s.stage.policies(ctx)
+		return err == nil && !slices.ContainsFunc(all, func(p policyInForce) bool { return !holds(p) })
+	})
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "  %s after %d ms\n", what, time.Since(begin).Milliseconds())
 	return nil
@@ -155,17 +164,33 @@ func (p *pod) policy(ctx context.Context) (policyInForce, error) {
 	return in, json.Unmarshal([]byte(text), &in)
 }
 
-func (s *show) stopGrayUsers(context.Context) error {
-	s.shop.pod("users-gray").stopPod()
+func (s *shop) policies(ctx context.Context) ([]policyInForce, error) {
+	var all []policyInForce
+	for _, p := range s.pods {
+		in, err := p.policy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, in)
+	}
+	return all, nil
+}
+
+func (s *shop) stopGrayUsers(context.Context) error {
+	s.pod("users-gray").stopPod()
 	return nil
 }
 
-func (s *show) startGrayUsers(ctx context.Context) error {
-	p := s.shop.pod("users-gray")
-	if err := s.shop.startPod(ctx, p); err != nil {
+func (s *shop) startGrayUsers(ctx context.Context) error {
+	p := s.pod("users-gray")
+	if err := s.startPod(ctx, p); err != nil {
 		return err
 	}
-	if err := p.waitReady(ctx); err != nil {
+	return p.waitReady(ctx)
+}
+
+func (s *show) startGrayUsers(ctx context.Context) error {
+	if err := s.stage.startGrayUsers(ctx); err != nil {
 		return err
 	}
 	begin := time.Now()

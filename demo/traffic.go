@@ -12,10 +12,13 @@ import (
 const usersInAll = 12
 
 // visitor sends users to the shop, by way of the entry.
-type visitor struct{ client *http.Client }
+type visitor struct {
+	client *http.Client
+	url    string // of the first service
+}
 
 func (v visitor) visit(ctx context.Context, user int) (visit, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+services[0]+"/", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url, nil)
 	if err != nil {
 		return visit{}, err
 	}
