@@ -99,6 +99,32 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+func TestNoEditTouchesTheFraming(t *testing.T) {
+	framing := []string{
+		"Content-Length", "Transfer-Encoding", "Host", "Connection", "Trailer", "Expect", "Upgrade",
+		"content_length", "TRANSFER_ENCODING", "Content.Length", "host",
+	}
+	for head, body := range map[string]string{
+		"POST / HTTP/1.1⏎Host: h⏎Content-Length: 0⏎⏎":                               "",
+		"POST / HTTP/1.1⏎Host: h⏎Trailer: X-Sum⏎Transfer-Encoding: chunked⏎⏎":       "3⏎abc⏎0⏎X-Sum: 1⏎⏎",
+		"GET / HTTP/1.1⏎Host: h⏎Upgrade: websocket⏎Connection: Upgrade⏎⏎":           "",
+		"POST / HTTP/1.1⏎Host: h⏎Expect: 100-continue⏎Transfer-Encoding: chunked⏎⏎": "",
+	} {
+		got := edited(t, head+body, func(r *Request) {
+			for _, name := range framing {
+				r.DelAlike(name)
+				r.Del(name)
+			}
+			for _, name := range framing[:7] {
+				r.Set(name, []byte("7"))
+			}
+		})
+		if got != head {
+			t.Errorf("\n got %q\nwant %q", got, head)
+		}
+	}
+}
+
 func TestReads(t *testing.T) {
 	edited(t, "GET http://u@other:81/a?b?c HTTP/1.1⏎Host: h⏎X-A: 1⏎x-a:⏎⏎", func(r *Request) {
 		for what, got := range map[string][2]string{

@@ -52,7 +52,7 @@ const (
 )
 
 // identify finds a known name.
-func identify(name []byte) known {
+func identify[T []byte | string](name T) known {
 	switch len(name) {
 	case 2:
 		return pick(name, "te", kTE)
@@ -85,7 +85,7 @@ func identify(name []byte) known {
 	return other
 }
 
-func pick(name []byte, want string, k known) known {
+func pick[T []byte | string](name T, want string, k known) known {
 	if equalFold(name, want) {
 		return k
 	}
@@ -195,9 +195,10 @@ func (h *head) del(name string) {
 	}
 }
 
+// delAlike leaves what frames the message, which names that differ from it may look like.
 func (h *head) delAlike(name string) {
 	for i := range h.fields {
-		if f := &h.fields[i]; f.flags&gone == 0 && alike(h.nameOf(f), name) {
+		if f := &h.fields[i]; f.known == other && f.flags&gone == 0 && alike(h.nameOf(f), name) {
 			f.flags |= gone
 		}
 	}

@@ -6,7 +6,10 @@ import (
 )
 
 // Request is the head of a request, read and edited in place. Lookups ignore case; names, values
-// and order that are not edited go out as they came.
+// and order that are not edited go out as they came. What frames the message or concerns one
+// connection (Content-Length, Transfer-Encoding, Host, Connection and the like) cannot be edited:
+// Set, Del and DelAlike leave it as it is, so that no setting can bring us and the next hop to
+// disagree about where a request ends.
 type Request struct {
 	head   head
 	method span
@@ -89,10 +92,18 @@ func (r *Request) Values(dst [][]byte, name string) [][]byte { return r.head.val
 
 // Set leaves one line of that name, at the place of the first, else at the end. value is copied;
 // control characters in it become spaces.
-func (r *Request) Set(name string, value []byte) { r.head.set(name, value) }
+func (r *Request) Set(name string, value []byte) {
+	if identify(name) == other {
+		r.head.set(name, value)
+	}
+}
 
 // Del removes every line of that name.
-func (r *Request) Del(name string) { r.head.del(name) }
+func (r *Request) Del(name string) {
+	if identify(name) == other {
+		r.head.del(name)
+	}
+}
 
 // DelAlike removes every line whose name an app behind CGI or WSGI cannot tell from this one:
 // there each byte that is no letter or digit becomes '_' (RFC 3875 section 4.1.18).

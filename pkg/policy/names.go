@@ -35,15 +35,29 @@ func isFieldValue(s string) bool {
 
 // reserved tells whether the header of that name cannot carry the tag, since
 // it frames a message, belongs to one connection, or carries something else
-// that apps, proxies and tracers read.
+// that apps, proxies and tracers read. Names are compared as CGI and WSGI see them
+// (RFC 3875 section 4.1.18), where all bytes that are no letter or digit are the same:
+// Content_Length reads as Content-Length in many apps, and what is written or taken off
+// as one would be the other.
 func reserved(header string) bool {
-	name := strings.ToLower(header)
+	name := strings.Map(asCGI, header)
 	for _, one := range reservedHeaders {
 		if name == one || strings.HasSuffix(one, "-") && strings.HasPrefix(name, one) {
 			return true
 		}
 	}
 	return false
+}
+
+// asCGI folds case, and gives '-' for all that is no letter or digit.
+func asCGI(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+		return r
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	}
+	return '-'
 }
 
 // reservedHeaders in lower case; one that ends with '-' stands for all that
