@@ -30,7 +30,10 @@ func (r *Request) inspect(keep []string) error {
 	if err := r.readBody(&f); err != nil {
 		return err
 	}
-	o := r.head.readOptions(keep)
+	o, err := r.head.readOptions(keep)
+	if err != nil {
+		return err
+	}
 	r.keepAlive = !o.close && (r.minor == 1 || o.keepAlive)
 	for i := range r.head.fields {
 		r.passHop(&r.head.fields[i], o)

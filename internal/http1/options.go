@@ -1,5 +1,11 @@
 package http1
 
+import "errors"
+
+var errOptions = errors.New("too many Connection options")
+
+const maxOptions = 64 // far more than anybody sends; each is looked for among all lines
+
 // options is what the Connection lines of a head say.
 type options struct {
 	close, keepAlive, upgrade bool
@@ -7,7 +13,8 @@ type options struct {
 
 // readOptions reads the Connection lines and marks the fields that they name as meant for this hop,
 // unless they are protected.
-func (h *head) readOptions(keep []string) (o options) {
+func (h *head) readOptions(keep []string) (o options, err error) {
+	n := 0
 	for i := range h.fields {
 		f := &h.fields[i]
 		if f.known != kConnection {
@@ -15,7 +22,12 @@ func (h *head) readOptions(keep []string) (o options) {
 		}
 		for v := h.valueOf(f); len(v) > 0; {
 			var option []byte
-			option, v = nextItem(v)
+			if option, v = nextItem(v); len(option) == 0 {
+				continue
+			}
+			if n++; n > maxOptions {
+				return o, errOptions
+			}
 			switch {
 			case equalFold(option, "close"):
 				o.close = true
@@ -23,12 +35,12 @@ func (h *head) readOptions(keep []string) (o options) {
 				o.keepAlive = true
 			case equalFold(option, "upgrade"):
 				o.upgrade = true
-			case len(option) > 0 && !protect(keep, option):
+			case !protect(keep, option):
 				h.markHop(option)
 			}
 		}
 	}
-	return o
+	return o, nil
 }
 
 func (h *head) markHop(name []byte) {

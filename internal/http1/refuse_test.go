@@ -153,10 +153,29 @@ func TestRefusesHeadsThatAreTooLarge(t *testing.T) {
 			t.Errorf("a line of %d bytes: got %q, want %s", size, got, want)
 		}
 	}
-	c := dial(t, addr)
-	go c.say("GET / HTTP/1.1⏎Host: h⏎" + strings.Repeat("a:⏎", 3000) + "⏎")
-	if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 431") {
-		t.Errorf("3000 lines: got %q, want 431", got)
+	for lines, want := range map[int]string{256: "204", 257: "431", 3000: "431"} {
+		c := dial(t, addr)
+		go c.say("GET / HTTP/1.1⏎Host: h⏎" + strings.Repeat("a:⏎", lines-1) + "⏎")
+		if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 "+want) {
+			t.Errorf("%d lines: got %q, want %s", lines, got, want)
+		}
+	}
+}
+
+// Each option is looked for among all lines: tens of thousands fit into a head, and would cost a
+// hundred milliseconds.
+func TestRefusesTooManyConnectionOptions(t *testing.T) {
+	addr := between(t, Config{MaxHead: 20000}, OriginConfig{}, func(c *peer) {
+		for c.message() != "" {
+			c.say("HTTP/1.1 204 No Content⏎⏎")
+		}
+	})
+	for n, want := range map[int]string{64: "204", 65: "400", 9000: "400"} {
+		c := dial(t, addr)
+		c.say("GET / HTTP/1.1⏎Host: h⏎Connection: " + strings.Repeat("b,", n) + "⏎⏎")
+		if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 "+want) {
+			t.Errorf("%d options: got %q, want %s", n, got, want)
+		}
 	}
 }
 

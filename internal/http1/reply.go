@@ -80,7 +80,10 @@ func (p *reply) inspect(r *Request) error {
 	if err := p.readBody(&f, string(r.Method()) == "HEAD"); err != nil {
 		return err
 	}
-	o := p.head.readOptions(nil)
+	o, err := p.head.readOptions(nil)
+	if err != nil {
+		return err
+	}
 	p.keepAlive = !o.close && (p.minor == 1 || o.keepAlive) && p.framing != byClose && !f.odd && f.lengths <= 1
 	lengths := 0
 	for i := range p.head.fields {

@@ -19,7 +19,7 @@ var (
 	errFields    = errors.New("too many header lines")
 )
 
-const maxFields = 1000 // far more than anybody sends; keeps lookups cheap under attack
+const maxFields = 256 // Apache and Envoy take 100 unless told otherwise; keeps lookups cheap under attack
 
 // nextLine finds the end of the line that starts at b[from], not looking again at what was seen
 // before b[seen]. It returns the index of the CR, errMore if the line is not complete, or the fault.
