@@ -113,8 +113,12 @@ func leadsTo(to netip.AddrPort, listener net.Addr) bool {
 		return false
 	}
 	at, ip := tcp.AddrPort().Addr().Unmap(), to.Addr().Unmap()
-	return ip == at || ip.IsUnspecified() || at.IsUnspecified() && isOurs(ip)
+	return ip == at || ip.IsUnspecified() || covers(at, ip) && isOurs(ip)
 }
+
+// covers reports whether a listener at all takes what is for one as well: [::]
+// does for both protocols, 0.0.0.0 for IPv4.
+func covers(all, one netip.Addr) bool { return all.IsUnspecified() && (all.Is6() || one.Is4()) }
 
 // isOurs reports whether the address is one of this machine's.
 func isOurs(ip netip.Addr) bool {

@@ -46,10 +46,12 @@ func TestAConnectionThatCameBackIsNoticedByTheSecondOfItsEnds(t *testing.T) {
 func TestCallsToOurOwnListenersAreRefused(t *testing.T) {
 	g := &guard{own: []net.Addr{
 		&net.TCPAddr{IP: net.ParseIP("127.0.0.1"), Port: 15001}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 15006},
+		&net.TCPAddr{IP: net.IPv4zero.To4(), Port: 15021},
 	}}
 	peer := netip.MustParseAddrPort("10.1.0.2:40000")
 	for dst, loop := range map[string]bool{
 		"127.0.0.1:15001": true, "127.0.0.1:15006": true, "[::1]:15006": true, "0.0.0.0:15001": true,
+		"127.0.0.1:15021": true, "[::ffff:127.0.0.1]:15021": true, "[::1]:15021": false,
 		"10.1.0.3:15006": false, "127.0.0.2:15001": false, "10.1.0.3:80": false, "127.0.0.1:80": false,
 	} {
 		if err := g.arrived(peer, netip.MustParseAddrPort(dst)); errors.Is(err, errLoop) != loop {

@@ -161,5 +161,5 @@ func (s *sources) refuseClashes(set *settings) {
 // overlap reports whether both addresses cannot be bound at once.
 func overlap(a, b netip.AddrPort) bool {
 	return a.Port() == b.Port() &&
-		(a.Addr() == b.Addr() || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
+		(a.Addr() == b.Addr() || covers(a.Addr(), b.Addr()) || covers(b.Addr(), a.Addr()))
 }

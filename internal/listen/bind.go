@@ -12,8 +12,8 @@ import (
 
 // Bind listens on every address, or on none: then the error names each address
 // that failed, with its port, why, and what can be done. An address is host:port;
-// without a host it is every address of the machine, IPv4 and IPv6. It matches
-// syscall.EADDRINUSE and the like.
+// without a host it is every address of the machine, IPv4 and IPv6, while 0.0.0.0
+// is those of IPv4. It matches syscall.EADDRINUSE and the like.
 //
 // Where the machine has no IPv6, an IPv6 address is skipped (see Set.Skipped),
 // provided that another address of the list was bound.
@@ -53,7 +53,11 @@ func bind(ctx context.Context, addr string) (listener, error) {
 	// Go listens for multipath TCP by default, whose sockets tell no original
 	// destination and cannot be spliced.
 	config.SetMultipathTCP(false)
-	l, err := config.Listen(ctx, "tcp", addr)
+	network := "tcp"
+	if ap, err := netip.ParseAddrPort(addr); err == nil && ap.Addr().Is4() {
+		network = "tcp4" // by "tcp" 0.0.0.0 is [::]
+	}
+	l, err := config.Listen(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

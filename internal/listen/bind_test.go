@@ -43,6 +43,23 @@ func TestAnAddressWithoutHostTakesBothProtocols(t *testing.T) {
 	}
 }
 
+func TestAllAddressesOfIPv4AreNoneOfIPv6(t *testing.T) {
+	set := mustBind(t, "0.0.0.0:0")
+	at := netip.MustParseAddrPort(set.Addrs()[0].String())
+	if want := netip.IPv4Unspecified(); at.Addr() != want {
+		t.Errorf("bound %s, want %s", at.Addr(), want)
+	}
+	if conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.IPv6Loopback(), at.Port()).String()); err == nil {
+		conn.Close()
+		t.Error("::1 reaches it")
+	}
+	conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port()).String())
+	if err != nil {
+		t.Fatalf("127.0.0.1 does not reach it: %v", err)
+	}
+	conn.Close()
+}
+
 func TestATakenPortIsNamedAndNothingStaysBound(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
