@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -18,10 +19,13 @@ func TestHabit(t *testing.T) {
 		"nothing is known":                       {nil, 50 * time.Second},
 		"one ended":                              {[]seen{{false, 100 * ms}}, 50 * ms},
 		"the shortest counts":                    {[]seen{{false, 300 * ms}, {false, 100 * ms}, {false, 200 * ms}}, 50 * ms},
+		"one that ended in no time says nothing": {[]seen{{false, 19 * ms}}, 50 * time.Second},
 		"younger ones that are open say nothing": {[]seen{{false, 100 * ms}, {true, 90 * ms}}, 50 * ms},
 		"nor do those that are a little older":   {[]seen{{false, 100 * ms}, {true, 190 * ms}}, 50 * ms},
-		"an older one that is open refutes it":   {[]seen{{false, ms}, {true, 10 * ms}}, 50 * time.Second},
-		"and it can be learned again":            {[]seen{{false, ms}, {true, 10 * ms}, {false, 100 * ms}}, 50 * ms},
+		"an older one that is open refutes it":   {[]seen{{false, 30 * ms}, {true, 100 * ms}}, 50 * time.Second},
+		"so do many that are open":               {append([]seen{{false, 30 * ms}}, slices.Repeat([]seen{{true, 20 * ms}}, 16)...), 50 * time.Second},
+		"unless some ended in between":           {append(slices.Repeat([]seen{{true, 60 * ms}}, 15), seen{false, 100 * ms}, seen{true, 60 * ms}), 50 * ms},
+		"and it can be learned again":            {[]seen{{false, 30 * ms}, {true, 100 * ms}, {false, 100 * ms}}, 50 * ms},
 		"never more than allowed":                {[]seen{{false, time.Hour}}, 50 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

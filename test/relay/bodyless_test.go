@@ -4,7 +4,6 @@ import "testing"
 
 // A11, A12: replies without a body say what they said, are there at once, and leave the connection usable.
 func TestRepliesWithoutABody(t *testing.T) {
-	c := newChain(t, "")
 	const head, get = "HEAD / HTTP/1.1⏎Host: shop⏎⏎", "GET / HTTP/1.1⏎Host: shop⏎⏎"
 	for _, tt := range []struct{ name, request, reply string }{
 		{"HEAD with a length", head, "HTTP/1.1 200 OK⏎Content-Length: 1234⏎⏎"},
@@ -21,6 +20,7 @@ func TestRepliesWithoutABody(t *testing.T) {
 		{"a body of no chunk", get, "HTTP/1.1 200 OK⏎Transfer-Encoding: chunked⏎⏎0⏎⏎"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			c := newChain(t, "") // which knows of no connections that have ended
 			c.answers(t, tt.reply)
 			p := c.dial(t)
 			for range 3 {

@@ -26,7 +26,7 @@ const late = 2 * time.Second
 // An origin that does not begin its reply is asked once, and the caller is told.
 func TestAReplyThatDoesNotBeginIs504Once(t *testing.T) {
 	c, limit := impatient(t)
-	for _, request := range []string{"POST / HTTP/1.1⏎Host: shop⏎Content-Length: 3⏎⏎abc"} {
+	for _, request := range []string{"GET / HTTP/1.1⏎Host: shop⏎⏎", "POST / HTTP/1.1⏎Host: shop⏎Content-Length: 3⏎⏎abc"} {
 		t.Run(methodOf(request), func(t *testing.T) {
 			var tries atomic.Int32
 			gone := make(chan struct{}, 10)
