@@ -12,7 +12,13 @@ import (
 	"graylane/test/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+func TestMain(m *testing.M) {
+	if at := os.Getenv(reverseProxyAt); at != "" {
+		fmt.Fprintln(os.Stderr, runReverseProxy(at, os.Getenv(reverseProxyTo)))
+		os.Exit(1)
+	}
+	os.Exit(harness.Main(m))
+}
 
 // pods is an app's way out and two versions of users, each behind a sidecar of its own.
 type pods struct{ front, base, gray *harness.Sidecar }
