@@ -93,6 +93,8 @@ func Text(reason string) string { return texts[reason] }
 var texts = map[string]string{
 	ConnectRefused: "the origin could not be connected to",
 	ConnectTimeout: "the origin could not be connected to in time",
+	DNSFailed:      "the name of the origin could not be resolved",
+	OutOfFiles:     "the sidecar has no descriptor left to connect with",
 	OriginClosed:   "the origin closed the connection without a reply",
 	HeaderTimeout:  "the origin did not reply in time",
 	IdleTimeout:    "the origin stopped taking the request",

@@ -1,10 +1,13 @@
 package http1
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"syscall"
 )
 
 // Error says what went wrong with an exchange.
@@ -35,6 +38,8 @@ func (e *Error) Unwrap() error { return e.Err }
 const (
 	ConnectRefused = "connect_refused"  // nobody listens, or no way there: 502
 	ConnectTimeout = "connect_timeout"  // 504
+	DNSFailed      = "dns_failed"       // the name of the origin could not be resolved: 502
+	OutOfFiles     = "out_of_files"     // we have no descriptor left to connect with: 503
 	OriginClosed   = "origin_closed"    // the origin ended the connection before, or in the middle of, its reply: 502
 	HeaderTimeout  = "header_timeout"   // the origin took too long to begin its reply: 504
 	IdleTimeout    = "idle_timeout"     // no byte moved for too long, and it was the origin's turn: 504
@@ -53,9 +58,35 @@ const (
 )
 
 var statuses = map[string]int{
-	ConnectRefused: 502, ConnectTimeout: 504, OriginClosed: 502, HeaderTimeout: 504, IdleTimeout: 504,
+	ConnectRefused: 502, ConnectTimeout: 504, DNSFailed: 502, OutOfFiles: 503, OriginClosed: 502, HeaderTimeout: 504, IdleTimeout: 504,
 	BadReply: 502, CallerGone: 0, CallerTimeout: 408, BadRequest: 400, HeadTooLarge: 431,
 	BodyTooLarge: 413, BadVersion: 505, TooManyConns: 503, ShuttingDown: 503, NoReply: 500, Loop: 508, WrongMethod: 400,
+}
+
+// ConnectError says why addr could not be connected to with ctx. An *Error of the dialer's is passed
+// on as it is.
+func ConnectError(ctx context.Context, addr string, err error) *Error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	e := &Error{Op: "connect", Addr: addr, Reason: ConnectRefused, Retryable: true, Err: err}
+	_, unresolved := errors.AsType[*net.DNSError](err)
+	timeout, ok := errors.AsType[net.Error](err)
+	switch {
+	case NoFiles(err):
+		// Another origin would fare no better, and this one is not to blame.
+		e.Reason, e.Retryable = OutOfFiles, false
+	case unresolved:
+		e.Reason = DNSFailed
+	case ctx.Err() != nil || ok && timeout.Timeout():
+		e.Reason = ConnectTimeout
+	}
+	return e
+}
+
+// NoFiles reports whether err is that this process, or the machine, has no descriptor left.
+func NoFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // Reasons lists every reason that an Error may have, in alphabetical order.

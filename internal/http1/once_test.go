@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -208,6 +209,12 @@ func TestSaysWhatMayBeTriedElsewhere(t *testing.T) {
 		"refused": {method: "POST", dial: func(context.Context, string) (net.Conn, error) {
 			return nil, errors.New("refused")
 		}, reason: ConnectRefused, retryable: true},
+		"no such name": {method: "POST", dial: func(context.Context, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}}
+		}, reason: DNSFailed, retryable: true},
+		"no descriptors": {method: "GET", dial: func(context.Context, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}, reason: OutOfFiles},
 		"connect timeout": {method: "POST", dial: func(ctx context.Context, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

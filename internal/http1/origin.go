@@ -2,7 +2,6 @@ package http1
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -168,14 +167,5 @@ func (o *Origin) dial(bufs *buffers) (*wire, *Error) {
 		}
 		_ = c.Close()
 	}
-	var known *Error
-	if errors.As(err, &known) {
-		return nil, known
-	}
-	reason := ConnectRefused
-	var timeout interface{ Timeout() bool }
-	if ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
-		reason = ConnectTimeout
-	}
-	return nil, &Error{Op: "connect", Addr: o.addr, Reason: reason, Retryable: true, Err: err}
+	return nil, ConnectError(ctx, o.addr, err)
 }

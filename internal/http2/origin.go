@@ -123,20 +123,9 @@ func (o *Origin) connect(d *dial) {
 		d.conn = conn
 		o.conns = append(o.conns, conn)
 	} else {
-		d.err = o.refused(ctx, err)
+		d.err = http1.ConnectError(ctx, o.addr, err)
 	}
 	close(d.done)
-}
-
-func (o *Origin) refused(ctx context.Context, err error) *http1.Error {
-	if known, ok := errors.AsType[*http1.Error](err); ok {
-		return known
-	}
-	reason := http1.ConnectRefused
-	if timeout, ok := errors.AsType[net.Error](err); ctx.Err() != nil || ok && timeout.Timeout() {
-		reason = http1.ConnectTimeout
-	}
-	return &http1.Error{Op: "connect", Addr: o.addr, Reason: reason, Retryable: true, Err: err}
 }
 
 func (o *Origin) newTransport() *http.Transport {

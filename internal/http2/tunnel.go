@@ -20,7 +20,7 @@ func (x *Exchange) Tunnel(o *Origin) error {
 	defer cancel()
 	conn, err := o.cfg.Dial(ctx, o.addr)
 	if err != nil {
-		return o.refused(ctx, err)
+		return http1.ConnectError(ctx, o.addr, err)
 	}
 	defer conn.Close()
 	x.interim.end()

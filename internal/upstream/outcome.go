@@ -31,6 +31,8 @@ func (r *Result) outcome() outcome {
 	}
 	e, ok := errors.AsType[*http1.Error](r.Err)
 	switch {
+	case ok && e.Reason == http1.OutOfFiles:
+		return unknown // the fault is ours
 	case ok && e.Op == "connect":
 		return unreached
 	case ok && e.Reason == http1.OriginClosed:
@@ -45,6 +47,8 @@ func (r *Result) dialed() outcome {
 		return good
 	case errors.Is(r.Err, context.Canceled):
 		return unknown // the caller left
+	case http1.NoFiles(r.Err):
+		return unknown // the fault is ours
 	}
 	return unreached
 }

@@ -71,7 +71,7 @@ func documentedErrors() (map[string]string, error) {
 func TestAnswersOfTheSidecarSayWhyInWordsOfTheDocs(t *testing.T) {
 	documented, err := documentedErrors()
 	harness.Must(t, err)
-	for _, silent := range []string{"caller_gone", "idle_timeout", "no_reply", "not_a_connect", "shutting_down"} {
+	for _, silent := range []string{"caller_gone", "idle_timeout", "no_reply", "not_a_connect", "out_of_files", "shutting_down"} {
 		delete(documented, silent)
 	}
 	asked := make(chan struct{}, 100)
@@ -111,6 +111,7 @@ services:
 		{"version", open.Outbound, "GET / HTTP/3.0\r\nHost: any\r\n\r\n"},
 		{"bad_request", open.Outbound, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"},
 		{"connect_refused", open.Outbound, to(harness.FreeAddress(t))},
+		{"dns_failed", open.Outbound, to("no..name")}, // which nobody is asked for
 		{"connect_timeout", open.Outbound, to(deaf(t))},
 		{"origin_closed", open.Outbound, "POST http://" + closing + "/ HTTP/1.1\r\nHost: any\r\nContent-Length: 0\r\n\r\n"},
 		{"bad_reply", open.Outbound, to(babbling)},
