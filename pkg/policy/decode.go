@@ -17,6 +17,9 @@ type decoder struct {
 
 // decode fills dst with the value at p.
 func (d *decoder) decode(p place, dst reflect.Value, depth int) {
+	if d.full() {
+		return
+	}
 	if depth > maxDepth {
 		d.add(p, "nested too deep, want at most %d levels", maxDepth)
 		return
@@ -80,16 +83,20 @@ func (d *decoder) mapping(p place, dst reflect.Value, depth int) {
 }
 
 // eachKey calls use for every key of the mapping at p that is a string and
-// not written before.
+// not written before, until there are too many faults.
 func (d *decoder) eachKey(p place, use func(key *yaml.Node, value place)) {
+	if keys := len(p.node.Content) / 2; keys > maxKeys {
+		d.add(p, "%d keys, want at most %d", keys, maxKeys)
+		return
+	}
 	seen := make(map[string]*yaml.Node, len(p.node.Content)/2)
-	for i := 0; i+1 < len(p.node.Content); i += 2 {
+	for i := 0; i+1 < len(p.node.Content) && !d.full(); i += 2 {
 		key := p.node.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			d.add(place{node: key, where: p.where}, "%s as a key, want a string", describe(key))
 			continue
 		}
-		value := place{node: p.node.Content[i+1], where: p.key(key.Value).where}
+		value := p.part(key.Value, p.node.Content[i+1])
 		if first, dup := seen[key.Value]; dup {
 			value.node = key
 			d.add(value, "key written twice, first on line %d", first.Line)
@@ -107,8 +114,15 @@ func (d *decoder) list(p place, dst reflect.Value, depth int) {
 		d.add(p, "%s, want a list", describe(p.node))
 		return
 	}
+	if items := len(p.node.Content); items > maxMatches && dst.Type().Elem().Kind() == reflect.Struct {
+		d.add(p, "%d items, want at most %d", items, maxMatches)
+		return
+	}
 	dst.Set(reflect.MakeSlice(dst.Type(), len(p.node.Content), len(p.node.Content)))
 	for i := range p.node.Content {
+		if d.full() {
+			return
+		}
 		at := p.item(i)
 		at.node = p.node.Content[i]
 		if at, ok := d.follow(at); ok {

@@ -73,10 +73,19 @@ func parse(name, dir string, data []byte) (*Policy, *lists, error) {
 	return p, l, nil
 }
 
-// parseSpec reads a policy file; nil: it is none at all.
+// parseSpec reads a policy file; nil: it is none at all, or has more faults than
+// anyone wants to hear of.
 func parseSpec(data []byte, rep *report) (*Spec, place) {
 	if len(data) > maxFile {
 		rep.add(place{}, "%d bytes, want at most %d", len(data), maxFile)
+		return nil, place{}
+	}
+	if isUTF16(data) {
+		rep.add(place{}, "UTF-16 text, want UTF-8")
+		return nil, place{}
+	}
+	if values := countValues(data); values > maxValues {
+		rep.add(place{}, "about %d values, want at most %d: lists of ids have files of their own, see valuesFrom", values, maxValues)
 		return nil, place{}
 	}
 	root, fault := parseTree(data)
@@ -90,6 +99,9 @@ func parseSpec(data []byte, rep *report) (*Spec, place) {
 	d := &decoder{report: rep}
 	if p, ok := d.follow(p); ok {
 		d.decode(p, reflect.ValueOf(spec).Elem(), 0)
+	}
+	if rep.full() {
+		return nil, place{}
 	}
 	return spec, p
 }

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -75,6 +77,72 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wrong file must take neither the time nor the memory of the app beside us.
+func TestLargeFilesAreRefusedWithoutMuchMemory(t *testing.T) {
+	const most = 128 << 20 // bytes allocated, half of which is let go on the way
+	for name, test := range map[string]struct{ text, want string }{
+		"unknown keys":      {numbered("k%d: 1\n", 140_000), "140001 keys, want at most 1000"},
+		"more unknown keys": {numbered("k%d: 1\n", 200_000), "values, want at most 300000"},
+		"words":             {"headerValues:\n" + numbered(" k%d: v\n", 80_000), "headerValues: 80000 keys, want at most 1000"},
+		"nothing":           {"rules: [" + strings.Repeat("~,", 140_000) + "]\n", "140000 items, want at most 50000"},
+		"more of nothing":   {"rules: [" + strings.Repeat("~,", 510_000) + "]\n", "values, want at most 300000"},
+		"empty mappings":    {"rules: [" + strings.Repeat("{},", 1_300_000) + "]\n", "values, want at most 300000"},
+		"keys in sets":      {"rules: [{" + strings.Repeat("a,", 140_000) + "}]\n", "keys, want at most 1000"},
+		"faulty rules":      {"rules:\n" + numbered("- {name: r%d, tag: G, percent: 500, matches: [{method: get}]}\n", 9999), "and 901 more"},
+		"entries":           {"rules:\n" + strings.Repeat("-\n", 1_900_000), "values, want at most 300000"},
+		"aliases":           {"rules:\n- &a {" + numbered("k%d: 1, ", 40_000) + "}\n" + strings.Repeat("- *a\n", 40_000), "keys, want at most 1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := []byte("apiVersion: graylane.dev/v1\n" + test.text)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Parse("policy.yaml", text)
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %.300v, want %q in it", err, test.want)
+			}
+			if got := after.TotalAlloc - before.TotalAlloc; got > most {
+				t.Errorf("%d MiB allocated, want at most %d", got>>20, most>>20)
+			}
+		})
+	}
+}
+
+func TestTenThousandRulesAreWithinTheLimits(t *testing.T) {
+	for name, rule := range map[string]string{
+		"block": "  - name: r%d\n    tag: gray\n    percent: 5\n    by:\n      header: X-User-Id\n    matches:\n      - headers:\n          - name: X-User-Id\n            values:\n              - \"1\"\n              - \"2\"\n",
+		"flow":  "  - {name: r%d, tag: gray, percent: 5, matches: [{headers: [{name: X-User-Id, values: [\"1\"]}]}]}\n",
+	} {
+		text := "apiVersion: graylane.dev/v1\nrules:\n" + numbered(rule, maxRules)
+		if _, err := Parse("policy.yaml", []byte(text)); err != nil {
+			t.Errorf("%s: %.300v", name, err)
+		}
+	}
+}
+
+func TestUTF16IsCalledByItsName(t *testing.T) {
+	const head = "apiVersion"
+	little, big := []byte("\xff\xfe"), []byte("\xfe\xff")
+	for _, c := range []byte(head) {
+		little, big = append(little, c, 0), append(big, 0, c)
+	}
+	for _, data := range [][]byte{little, little[2:], big, big[2:]} {
+		_, err := Parse("policy.yaml", data)
+		if want := "policy.yaml: UTF-16 text, want UTF-8"; err == nil || err.Error() != want {
+			t.Errorf("%q: error %v, want %q", data, err, want)
+		}
+	}
+}
+
+// numbered repeats a line with the numbers from 0 in it.
+func numbered(line string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, line, i)
+	}
+	return b.String()
 }
 
 func TestAListThatIsTooLargeIsRefused(t *testing.T) {

@@ -19,14 +19,22 @@ type place struct {
 // key returns the place of the value under name in the mapping at p, or p's
 // own position where the key is not written.
 func (p place) key(name string) place {
-	child := place{node: p.node, where: name}
-	if p.where != "" {
-		child.where = p.where + "." + name
-	}
 	if value := p.value(name); value != nil {
-		child.node = value
+		return p.part(name, value)
 	}
-	return child
+	return p.part(name, p.node)
+}
+
+// part returns the place of the value under name in the mapping at p, which is
+// known to stand at node.
+func (p place) part(name string, node *yaml.Node) place {
+	if !printable(name) {
+		name = quote(name)
+	}
+	if p.where == "" {
+		return place{node: node, where: name}
+	}
+	return place{node: node, where: p.where + "." + name}
 }
 
 // has tells whether the mapping at p has that key.
@@ -87,10 +95,16 @@ type report struct {
 	noted  map[*yaml.Node][]string // where faults are already, by what stands there
 }
 
+// full tells whether there are so many faults that the rest is not looked at.
+func (r *report) full() bool { return len(r.faults) >= maxFaults }
+
 // add notes what is wrong at p. The first fault of a value is the one that
 // counts: what is said later of it, and of parts that it does not have, follows
 // from that.
 func (r *report) add(p place, format string, args ...any) {
+	if r.full() {
+		return
+	}
 	for _, where := range r.noted[p.node] {
 		if isPart(p.where, where) {
 			return
@@ -119,6 +133,9 @@ func (r *report) sorted() Faults {
 	slices.SortStableFunc(r.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if r.full() {
+		return append(r.faults, Fault{File: r.file, What: fmt.Sprintf("more than these %d faults, want them mended first", maxFaults)})
+	}
 	return r.faults
 }
 
