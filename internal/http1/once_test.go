@@ -363,13 +363,13 @@ func TestKeepsConnectionsAndDropsOldOnes(t *testing.T) {
 			conns.Store(0)
 			o := NewOrigin(listen(t, play(tt.keepAlive)), tt.cfg)
 			t.Cleanup(o.Close)
-			_, addr := serve(t, Config{}, sendTo(o))
+			server, addr := serve(t, Config{}, sendTo(o))
 			c := dial(t, addr)
 			ask(c)
 			until(t, "the connection is kept, or gone", func() bool {
 				o.mu.Lock()
 				defer o.mu.Unlock()
-				return (len(o.idle) == 0) == tt.gone
+				return server.Active() == 0 && (len(o.idle) == 0) == tt.gone
 			})
 			ask(c)
 			if got := conns.Load(); got != tt.want {
