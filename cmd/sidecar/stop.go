@@ -45,7 +45,7 @@ func (sc *sidecar) stop(ctx context.Context) {
 	sc.inbound.giveUp()
 	waitFor(ctx, look, sc.inbound.set.Finished)
 	waitFor(ctx, look, sc.gateway.set.Finished)
-	waitFor(ctx, ask, func() bool { return sc.outbound.set.Open() == 0 && gone(ctx, sc.settings.App) })
+	waitFor(ctx, ask, sc.appGone(ctx))
 	sc.outbound.set.StopAccepting()
 	sc.outbound.giveUp()
 	waitFor(ctx, look, sc.outbound.set.Finished)
@@ -72,6 +72,22 @@ func (sc *sidecar) closeOperators(ctx context.Context) {
 		if err := s.Shutdown(ctx); err != nil {
 			sc.log.Debug("requests of operators cut", "error", err)
 		}
+	}
+}
+
+// appGone returns whether the app has ended; where it has not, that is logged once,
+// since an operator sees a sidecar that does not stop.
+func (sc *sidecar) appGone(ctx context.Context) func() bool {
+	logged := false
+	return func() bool {
+		open := sc.outbound.set.Open()
+		listening := open == 0 && !gone(ctx, sc.settings.App)
+		if (open > 0 || listening) && !logged {
+			logged = true
+			sc.log.Info("waiting for the app to end: its port is open, or it holds connections to us",
+				"app", sc.settings.App, "connections", open, "drain", sc.settings.Drain)
+		}
+		return open == 0 && !listening
 	}
 }
 
