@@ -35,6 +35,8 @@ type side struct {
 	metrics *metrics.Metrics
 	guard   *guard
 	log     *slog.Logger
+	files   *files
+	mark    int // descriptors from here on are not for callers of this side
 	// dial connects to where a connection was going.
 	dial func(ctx context.Context, addr string) (net.Conn, error)
 	// connect connects for a connection that is no HTTP.
@@ -53,6 +55,9 @@ type connectFunc func(ctx context.Context, dst netip.AddrPort, c *metrics.Connec
 // proxy, is HTTP; one that the kernel redirected may be anything. Which HTTP it is
 // the server of HTTP/1 sees for itself: it hands connections of HTTP/2 on.
 func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
+	if !s.files.free(conn, s.mark) {
+		return
+	}
 	caller, ok := conn.(*net.TCPConn)
 	if !dst.IsValid() || !ok {
 		s.http1.ServeConn(conn, dst)

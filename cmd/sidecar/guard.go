@@ -73,12 +73,16 @@ func (g *guard) note(e ends, sides func(*rounds) (mine, other map[ends]struct{})
 }
 
 // dialer returns the way to connect that refuses to connect to the given
-// listeners of this sidecar, and notices when it was brought back here.
-func (g *guard) dialer(own []net.Addr) func(ctx context.Context, addr string) (net.Conn, error) {
+// listeners of this sidecar, notices when it was brought back here, and leaves the
+// descriptors above the mark alone.
+func (g *guard) dialer(own []net.Addr, mark int) func(ctx context.Context, addr string) (net.Conn, error) {
 	d := net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 6},
 		// The address is resolved by now, so that no name leads around the guard.
-		Control: func(_, address string, _ syscall.RawConn) error {
+		Control: func(_, address string, raw syscall.RawConn) error {
+			if !below(raw, mark) {
+				return syscall.EMFILE
+			}
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
 				return fmt.Errorf("reading the address to connect to: %w", err)

@@ -84,6 +84,10 @@ func (sc *sidecar) logStart(ctx context.Context) {
 	for _, warning := range sc.settings.Warnings {
 		sc.log.Warn("setting", "warning", warning)
 	}
+	if n := sc.settings.MaxConnections; sc.files.few(n) {
+		sc.log.Warn("the limit of open files (ulimit -n) is too low for --max-connections, each of which may take two",
+			"limit", sc.files.limit, "max-connections", n, "served", sc.inbound.mark-sc.files.spare())
+	}
 	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.gateway.set, sc.admin, sc.health} {
 		for _, err := range set.Skipped() {
 			sc.log.Warn("address left out", "error", err)

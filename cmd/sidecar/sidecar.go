@@ -36,6 +36,7 @@ const (
 type sidecar struct {
 	settings *settings
 	log      *slog.Logger
+	files    *files
 
 	store   *policy.Store
 	table   *upstream.Table
@@ -71,6 +72,10 @@ func newSidecar(ctx context.Context, s *settings, log *slog.Logger) (*sidecar, e
 		gateway:  &side{direction: metrics.Gateway},
 	}
 	sc.finder.Log = log
+	var err error
+	if sc.files, err = newFiles(log); err != nil {
+		return nil, err
+	}
 	if s.AccessLog || s.LogInputs {
 		sc.metrics.AccessLog(log)
 	}
@@ -126,35 +131,38 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	in, out := sc.inbound.set.Addrs(), slices.Concat(sc.outbound.set.Addrs(), sc.gateway.set.Addrs())
 	g := &guard{own: slices.Concat(in, out)}
 	limits := http1.Config{
-		MaxHead: s.MaxHead, MaxBody: s.MaxBody, MaxConns: s.MaxConnections, HeadTimeout: s.HeadTimeout, Log: sc.log,
+		MaxHead: s.MaxHead, MaxBody: s.MaxBody, HeadTimeout: s.HeadTimeout, Log: sc.log,
 		Keep: []string{outbound.HopsHeader},
 	}
 
-	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out)})
+	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out, sc.files.ofApp())})
 	sc.table.Zone, sc.table.Log = s.Zone, sc.log
 	sc.owners = &discovery.Owners{Names: sc.names, Log: sc.log}
 	from := &outbound.Outbound{
 		Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-		Owner: sc.owners.At, Dial: g.dialer(g.own), Tag: s.Tag, LogInputs: s.LogInputs,
+		Owner: sc.owners.At, Dial: g.dialer(g.own, sc.files.ofApp()), Tag: s.Tag, LogInputs: s.LogInputs,
 	}
-	sc.wireSide(sc.outbound, g, from.Connect)
+	sc.wireSide(sc.outbound, g, sc.files.ofApp(), from.Connect)
 	limits.Refused = sc.refused(metrics.Outbound)
+	limits.MaxConns = min(s.MaxConnections, sc.outbound.mark-sc.files.spare())
 	sc.outbound.answer(limits, from)
 
 	limits.CloseOnDrain = true
-	sc.wireSide(sc.gateway, g, from.Connect)
+	sc.wireSide(sc.gateway, g, sc.files.callers(), from.Connect)
 	limits.Refused = sc.refused(metrics.Gateway)
+	limits.MaxConns = min(s.MaxConnections, sc.gateway.mark-sc.files.spare())
 	sc.gateway.answer(limits, outbound.Gateway{Outbound: from})
 
 	towards := &inbound.Inbound{
-		Store: sc.store, App: apps(s.App, g.dialer(g.own)), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
+		Store: sc.store, App: apps(s.App, g.dialer(g.own, sc.files.toApp())), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
 		Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
 	}
-	sc.wireSide(sc.inbound, g, func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error) {
+	sc.wireSide(sc.inbound, g, sc.files.callers(), func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error) {
 		c.Service, c.Reason, c.Endpoint = s.Service, policy.Local.String(), dst.String()
 		return sc.inbound.dial(ctx, c.Endpoint)
 	})
 	limits.Refused = sc.refused(metrics.Inbound)
+	limits.MaxConns = min(s.MaxConnections, sc.inbound.mark-sc.files.spare())
 	sc.inbound.answer(limits, towards)
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
@@ -171,11 +179,13 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	sc.healthServer = admin.NewServer(admin.NewHealth(sc.ready, sc.metrics), sc.log)
 }
 
-// wireSide fills in what both sides have, for redirected connections.
-func (sc *sidecar) wireSide(s *side, g *guard, connect connectFunc) {
+// wireSide fills in what all sides have. Descriptors from mark on are not for the
+// callers of this one.
+func (sc *sidecar) wireSide(s *side, g *guard, mark int, connect connectFunc) {
+	s.files, s.mark = sc.files, mark
 	s.store, s.metrics, s.guard, s.log = sc.store, sc.metrics, g, sc.log
 	s.detector.Opaque, s.relay.Idle = sc.settings.OpaquePorts, sc.settings.TCPIdle
-	s.dial, s.connect = g.dialer(g.own), connect
+	s.dial, s.connect = g.dialer(g.own, max(mark, sc.files.toApp())), connect
 	s.undecided, s.giveUp = context.WithCancel(context.Background())
 	sc.metrics.Relay(s.direction, s.relay.Open, s.relay.Bytes)
 	sc.metrics.Connections(s.direction, s.set.Open, s.panics)
