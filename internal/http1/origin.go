@@ -33,6 +33,8 @@ type Origin struct {
 	reaper *time.Timer // made with the first kept connection
 	armed  bool        // reaper is going to fire
 	closed bool
+
+	complained time.Time // when a bad reply was logged last
 }
 
 type kept struct {
@@ -72,6 +74,20 @@ func (c OriginConfig) Filled() OriginConfig {
 
 // Addr is the address that NewOrigin was given.
 func (o *Origin) Addr() string { return o.addr }
+
+// complaints is how often it is logged that replies of one origin are bad: each may be.
+const complaints = 5 * time.Second
+
+// complain reports whether it is time to log what is wrong with a reply.
+func (o *Origin) complain(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Sub(o.complained) < complaints {
+		return false
+	}
+	o.complained = now
+	return true
+}
 
 // Close closes the idle connections; busy ones are closed when they finish. Requests may still be
 // sent, each on a connection of its own.

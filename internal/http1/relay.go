@@ -33,7 +33,12 @@ func (x *Exchange) respond() error {
 	}
 }
 
+// badReply logs what is wrong with the reply, which the caller is not told: the app's people have to
+// find it, and other clients may have taken such replies.
 func (x *Exchange) badReply(err error) error {
+	if x.to.origin.complain(time.Now()) {
+		x.server.cfg.Log.Warn("reply is not valid HTTP/1, or not to be trusted", "origin", x.to.origin.addr, "error", err)
+	}
 	return &Error{Op: "receive", Addr: x.to.origin.addr, Reason: BadReply, Err: err}
 }
 
@@ -53,8 +58,10 @@ func (x *Exchange) scanReply() (int, error) {
 		switch {
 		case err == nil:
 			return n, nil
-		case err != errMore, !w.room(x.server.cfg.MaxHead):
+		case err != errMore:
 			return 0, x.badReply(err)
+		case !w.room(x.server.cfg.MaxHead):
+			return 0, x.badReply(errReplyHead)
 		}
 		if err := w.fill(); err != nil {
 			return 0, err

@@ -4,6 +4,7 @@ import "errors"
 
 var (
 	errStatusLine = errors.New("bad status line")
+	errReplyHead  = errors.New("head is too large")
 	errInterim    = errors.New("too many interim replies")
 	errSwitch     = errors.New("protocol switched that nobody asked to")
 )

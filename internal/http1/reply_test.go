@@ -1,7 +1,9 @@
 package http1
 
 import (
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -210,6 +212,51 @@ func TestSpeaksHTTP10WithOldCallers(t *testing.T) {
 		c.say("GET / HTTP/1.0⏎Host: h⏎Connection: keep-alive⏎⏎")
 		if got, want := c.message(), "HTTP/1.1 200 OK⏎Content-Length: 2⏎Connection: keep-alive⏎⏎ok"; got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// The caller is told that the reply is bad and no more: whoever looks after the app needs the reason.
+func TestLogsOnceWhatIsWrongWithReplies(t *testing.T) {
+	for reply, want := range map[string]string{
+		"HTTP/1.1 200 OK\nContent-Length: 0\n\n":                        errBareLF.Error(),
+		"HTTP/1.1 200 OK⏎Content-Length : 0⏎⏎":                          errName.Error(),
+		"HTTP/1.1 200 OK⏎X: \x01⏎Content-Length: 0⏎⏎":                   errControl.Error(),
+		"HTTP/1.1 200 OK⏎Content-Length: 0⏎Content-Length: 1⏎⏎":         errLengths.Error(),
+		"HTTP/1.1 200 OK⏎X: " + strings.Repeat("x", 70<<10) + "⏎⏎":      errReplyHead.Error(),
+		"HTTP/1.1 200 OK⏎" + strings.Repeat("a: b⏎", maxFields+1) + "⏎": errFields.Error(),
+	} {
+		log := &logged{}
+		o := NewOrigin(listen(t, func(c *peer) { c.message(); c.say(reply) }), OriginConfig{})
+		_, addr := serve(t, Config{Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}, sendTo(o))
+		for range 3 {
+			c := dial(t, addr)
+			c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+			if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 502 ") {
+				t.Errorf("%.40q: got %.60q, want 502", reply, got)
+			}
+		}
+		got := log.String()
+		if n := strings.Count(got, "\n"); n != 1 || !strings.Contains(got, o.Addr()) || !strings.Contains(got, want) {
+			t.Errorf("%.40q: logged %q, want one line that names %s and %q", reply, got, o.Addr(), want)
 		}
 	}
 }
