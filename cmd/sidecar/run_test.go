@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -201,6 +202,16 @@ func page(t *testing.T, set *listen.Set, path string) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+func TestFindingTheAppOfACallAllocatesNothing(t *testing.T) {
+	app := apps("127.0.0.1:8080", nil)
+	for _, dst := range []netip.AddrPort{{}, netip.MustParseAddrPort("10.0.0.7:8081"), netip.MustParseAddrPort("[fd00::7]:8081")} {
+		app(dst)
+		if got := testing.AllocsPerRun(100, func() { app(dst) }); got != 0 {
+			t.Errorf("%v: got %v allocations, want 0", dst, got)
+		}
+	}
 }
 
 func TestTheHelpOfEveryCommandHasAnExample(t *testing.T) {

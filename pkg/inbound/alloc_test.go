@@ -23,22 +23,25 @@ const (
 
 func TestARequestAllocatesNothing(t *testing.T) {
 	app := upstream.NewOrigin(harness.RawOrigin(t, okReply), http1.OriginConfig{})
-	for _, c := range []struct{ name, policy, headers string }{
-		{"plain", trusting, ""},
-		{"tagged", trusting, "X-Gray: gray\r\nbaggage: a=1\r\ntracestate: b=2\r\n" + traced},
-		{"tagged in baggage", trusting, "baggage: a=1,x-gray=gray\r\n"},
-		{"tagged in tracestate", trusting, traced + "tracestate: b=2,graylane=gray\r\n"},
-		{"traced", trusting, traced},
-		{"traced by other ids", trusting, "b3: 4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1\r\nsw8: 1-YWJj-YWJj-0-Zg==-aQ==-L2E=-Yjo4MA==\r\n"},
-		{"under a bad trace id", trusting, "traceparent: 00-0-0-0\r\ntracestate: graylane=gray\r\n"},
-		{"taken by a rule", trusting, "X-User-Id: 7\r\n"},
-		{"of a stranger", untrusting, "X-Gray: gray\r\n" + traced},
-		{"at an edge", strings.Replace(trusting, "name: users,", "name: users, edge: true,", 1), "X-Gray: gray\r\n"},
-		{"switched off", off, ""},
-		{"undecided", "decide: first-match\n" + trusting, ""},
+	for _, c := range []struct{ name, policy, headers, tag string }{
+		{"plain", trusting, "", "base"},
+		{"tagged", trusting, "X-Gray: gray\r\nbaggage: a=1\r\ntracestate: b=2\r\n" + traced, "base"},
+		{"tagged in baggage", trusting, "baggage: a=1,x-gray=gray\r\n", "base"},
+		{"tagged in tracestate", trusting, traced + "tracestate: b=2,graylane=gray\r\n", "base"},
+		{"traced", trusting, traced, "base"},
+		{"traced by other ids", trusting, "b3: 4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1\r\nsw8: 1-YWJj-YWJj-0-Zg==-aQ==-L2E=-Yjo4MA==\r\n", "base"},
+		{"under a bad trace id", trusting, "traceparent: 00-0-0-0\r\ntracestate: graylane=gray\r\n", "base"},
+		{"taken by a rule", trusting, "X-User-Id: 7\r\n", "base"},
+		{"of a stranger", untrusting, "X-Gray: gray\r\n" + traced, "base"},
+		{"at an edge", strings.Replace(trusting, "name: users,", "name: users, edge: true,", 1), "X-Gray: gray\r\n", "base"},
+		{"switched off", off, "", "base"},
+		{"undecided", "decide: first-match\n" + trusting, "", "base"},
+		{"of another tag than the pod's", trusting, "X-Gray: base\r\n", "gray"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPod(t, c.policy, func(in *inbound.Inbound) { in.App = func(netip.AddrPort) *upstream.Origin { return app } })
+			p := newPod(t, c.policy, func(in *inbound.Inbound) {
+				in.App, in.Tag = func(netip.AddrPort) *upstream.Origin { return app }, c.tag
+			})
 			address := strings.TrimPrefix(p.url, "http://")
 			harness.WantNoAllocs(t, address, "GET /a/b?c=d HTTP/1.1\r\nHost: users\r\n"+usual+c.headers+"\r\n", okReply)
 		})

@@ -6,6 +6,7 @@ package outbound_test
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 
 	"graylane/pkg/outbound"
@@ -42,6 +43,30 @@ func TestARequestAllocatesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPod(t, c.policy, c.options...)
 			harness.WantNoAllocs(t, serve(t, p.Outbound), "GET "+c.url+" HTTP/1.1\r\nHost: any\r\n"+usual+c.headers+"\r\n", okReply)
+		})
+	}
+}
+
+func TestARedirectedRequestAllocatesNothing(t *testing.T) {
+	stranger := netip.MustParseAddrPort(harness.RawOrigin(t, okReply))
+	ours := netip.MustParseAddrPort("10.9.8.7:80")
+	owner := func(dst netip.AddrPort) string {
+		if dst == ours {
+			return "round-robin"
+		}
+		return ""
+	}
+	p := newPod(t, balancedShop(t), func(o *outbound.Outbound) { o.Owner = owner })
+	for _, c := range []struct {
+		name, host string
+		dst        netip.AddrPort
+	}{
+		{"to a service by its address", "any", ours},
+		{"to a service by its host", "round-robin", netip.MustParseAddrPort("10.9.8.6:80")},
+		{"to a stranger", "any", stranger},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			harness.WantNoAllocs(t, serveTo(t, p.Outbound, c.dst), "GET /a/b?c=d HTTP/1.1\r\nHost: "+c.host+"\r\n"+usual+traced+"\r\n", okReply)
 		})
 	}
 }

@@ -98,6 +98,12 @@ func (p *pod) apply(t testing.TB, source string) {
 
 func serve(t testing.TB, h upstream.Handler) string {
 	t.Helper()
+	return serveTo(t, h, netip.AddrPort{})
+}
+
+// serveTo serves connections as if the kernel had redirected them on their way to dst.
+func serveTo(t testing.TB, h upstream.Handler, dst netip.AddrPort) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +116,7 @@ func serve(t testing.TB, h upstream.Handler) string {
 			if err != nil {
 				return
 			}
-			go server.ServeConn(conn, netip.AddrPort{})
+			go server.ServeConn(conn, dst)
 		}
 	}()
 	return l.Addr().String()
