@@ -3,6 +3,7 @@ package http1
 import (
 	"net"
 	"net/netip"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -351,3 +352,37 @@ type prefixed struct {
 }
 
 func (p prefixed) Prefix() []byte { return []byte(p.prefix) }
+
+// Whoever can connect can begin heads: ten thousand of them must not take the memory of a pod.
+func TestUnfinishedHeadsTakeLittleMemory(t *testing.T) {
+	const callers, most = 200, 6 << 10 // bytes of the heap for each caller, with both ends of the connection
+	s, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) { x.Reply(204, "", "") }))
+	used := func() int64 {
+		runtime.GC()
+		runtime.GC() // what pools hold goes with the second
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	conns := make([]*peer, callers)
+	for i := range conns {
+		conns[i] = dial(t, addr)
+	}
+	before := used()
+	for _, c := range conns {
+		c.say("GET / HTTP/1.1⏎Host: h⏎X: " + strings.Repeat("x", 1<<10))
+	}
+	got := int64(1 << 30)
+	for end := time.Now().Add(patient); time.Now().Before(end) && (s.Active() < callers || got > most); {
+		got = (used() - before) / callers
+	}
+	if n := s.Active(); n != callers || got > most {
+		t.Errorf("%d unfinished heads of 1 KiB take %d bytes each, want %d of them and at most %d", n, got, callers, most)
+	}
+	for i, c := range conns {
+		c.say("⏎Y: " + strings.Repeat("y", i*100) + "⏎⏎")
+		if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 204 ") {
+			t.Errorf("got %q for a head of %d bytes, want 204", got, 1<<10+i*100)
+		}
+	}
+}

@@ -61,7 +61,14 @@ func (x *Exchange) scanHead() (int, error) {
 		case !w.room(limit):
 			return 0, &Error{Op: "read", Reason: HeadTooLarge, Err: err}
 		}
-		if err := w.fill(); err != nil {
+		x.Req.head.raw = w.unread() // not where room has given it back
+		err = w.fillNow()
+		if err == errNothing { // a caller who holds a head back must not hold much memory with it
+			w.shrink()
+			x.Req.head.raw = w.unread()
+			err = w.fill()
+		}
+		if err != nil {
 			if x.guard.why() == late {
 				return 0, &Error{Op: "read", Reason: CallerTimeout, Err: err}
 			}

@@ -110,6 +110,19 @@ func (w *wire) room(limit int) bool {
 	return true
 }
 
+// shrink moves what is unread to a buffer that is no larger than it has to be, for a wait that may be
+// long.
+func (w *wire) shrink() {
+	n := w.w - w.r
+	if n >= tiny || len(w.buf) <= tiny {
+		return
+	}
+	less := w.bufs.getTiny()
+	copy(less, w.unread())
+	w.bufs.put(w.buf)
+	w.buf, w.r, w.w = less, 0, n
+}
+
 // enlarge makes the next read as large as a body deserves, if nothing is unread.
 func (w *wire) enlarge() {
 	w.want = large
