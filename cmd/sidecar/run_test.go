@@ -12,12 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"graylane/internal/discovery"
 	"graylane/internal/listen"
+	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
 
@@ -137,6 +140,50 @@ func TestRunEndsWithoutAnErrorWhenItIsToldTo(t *testing.T) {
 		t.Errorf("run ended with %v, want nil", err)
 	}
 }
+
+func TestRunEndsInTimeWhateverIsInPlaceOfThePolicy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, path)
+	eventually(t, "the pipe is refused", func() bool { return len(r.log.with(t, "bad policy, and no other is in force")) == 1 })
+	r.stop()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			t.Errorf("run ended with %v, want nil", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("run does not end")
+	}
+}
+
+// What the watch is at cannot be interrupted where the volume hangs.
+func TestRunEndsWhileTheWatchHangs(t *testing.T) {
+	r := start(t, file(t, "policy.yaml", calmPolicy))
+	eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
+	release := make(chan struct{})
+	defer close(release)
+	found := r.finder.Begin(context.Background())
+	found.Follow(hanging(release), r.table.Begin().Group(upstream.Version{Service: "hung", Tag: "gray"}))
+	found.Commit()
+	r.stop()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			t.Errorf("run ended with %v, want nil", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("run does not end")
+	}
+}
+
+// hanging is a source that looks for no end of its context.
+type hanging chan struct{}
+
+func (h hanging) String() string                          { return "hanging" }
+func (h hanging) Run(_ context.Context, _ discovery.Sink) { <-h }
 
 func TestTheStartLogTellsAddressesIdentityAndPolicy(t *testing.T) {
 	good := file(t, "policy.yaml", calmPolicy)

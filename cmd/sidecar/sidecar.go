@@ -230,7 +230,7 @@ func (sc *sidecar) run(ctx context.Context) error {
 		group.Go(func() error { return serveHTTP(sc.healthServer, l) })
 	}
 	group.Go(func() error { return sc.table.Run(serving) })
-	group.Go(func() error { return sc.watch(serving) })
+	group.Go(func() error { return sc.watchUntil(serving) })
 	group.Go(func() error {
 		sc.owners.Run(serving)
 		return nil
@@ -286,6 +286,26 @@ func serveHTTP(s *http.Server, l net.Listener) error {
 		return fmt.Errorf("serving %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// watchUntil watches until ctx ends. A volume that does not answer can hold a
+// reader for as long as it likes, but not the end of the sidecar: the watch is left
+// to itself after a moment.
+func (sc *sidecar) watchUntil(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- sc.watch(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(lastWords):
+		sc.log.Warn("the reading of the policy or of endpoints hangs and is left to itself", "path", sc.settings.Policy)
+		return nil
+	}
 }
 
 // watch keeps the policy file in force.

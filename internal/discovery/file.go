@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -93,7 +94,12 @@ func (f *File) look(last [sha256.Size]byte, to Sink) [sha256.Size]byte {
 }
 
 func (f *File) read() ([]byte, error) {
-	file, err := os.Open(f.Path)
+	info, err := os.Stat(f.Path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading endpoints: %s is no regular file", f.Path) // a named pipe would be waited on for ever
+	}
+	// Not to wait, should one have been put there since.
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("reading endpoints: %w", err)
 	}

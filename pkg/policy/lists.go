@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // lists reads the files that `valuesFrom` names, each once, and sums up all
@@ -109,14 +110,11 @@ func readFile(path string, limit int64) ([]byte, error) {
 }
 
 func copyFile(to io.Writer, path string, limit int64) error {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return cause(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return errors.New("a directory, want a file")
-	}
 	n, err := io.Copy(to, io.LimitReader(f, limit+1))
 	if err != nil {
 		return cause(err)
@@ -125,6 +123,46 @@ func copyFile(to io.Writer, path string, limit int64) error {
 		return fmt.Errorf("larger than %d MiB", limit>>20)
 	}
 	return nil
+}
+
+// openRegular opens a file for reading. What is no regular file is refused before
+// it is opened, which may do something to a device, and after, when it may have
+// been put in place: a named pipe would be waited on for ever.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseOther(info.Mode()); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = refuseOther(info.Mode())
+	}
+	if err != nil {
+		_ = f.Close() // nothing was read
+		return nil, err
+	}
+	return f, nil
+}
+
+// refuseOther says what is there in place of a regular file.
+func refuseOther(mode fs.FileMode) error {
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return errors.New("a directory, want a file")
+	case mode&fs.ModeNamedPipe != 0:
+		return errors.New("a named pipe, want a file")
+	case mode&fs.ModeSocket != 0:
+		return errors.New("a socket, want a file")
+	}
+	return errors.New("a device, want a file")
 }
 
 // cause takes the path off an error of the file system.

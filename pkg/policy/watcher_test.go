@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -300,6 +302,53 @@ func TestAWatcherStartsWithoutAFileAndTakesTheFirstGoodOne(t *testing.T) {
 	w.mkdir(w.dir)
 	w.write(w.watcher.Path, generation(1))
 	w.wantGeneration(1)
+}
+
+func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
+	w := newWatch(t)
+	write := func(n int) {
+		if err := os.WriteFile(w.watcher.Path, []byte(generation(n)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace := func(make func(path string) error) {
+		if err := os.Remove(w.watcher.Path); err != nil {
+			t.Fatal(err)
+		}
+		if err := make(w.watcher.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0)
+	w.run()
+	w.wantGeneration(0)
+	for i, test := range []struct {
+		want string
+		make func(path string) error
+	}{
+		{"a named pipe, want a file", func(path string) error { return syscall.Mkfifo(path, 0o600) }},
+		{"a directory, want a file", func(path string) error { return os.Mkdir(path, 0o700) }},
+		{"a device, want a file", func(path string) error { return os.Symlink(os.DevNull, path) }},
+		{"a socket, want a file", func(path string) error { return bindSocket(path) }},
+	} {
+		replace(test.make)
+		for err := range w.bad {
+			if strings.Contains(err.Error(), test.want) {
+				break
+			}
+		}
+		replace(func(string) error { return nil })
+		write(i + 1)
+		w.wantGeneration(i + 1)
+	}
+}
+
+func bindSocket(path string) error {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Close(fd))
 }
 
 func TestAWatcherWithoutAPathIsAnError(t *testing.T) {
