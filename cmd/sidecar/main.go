@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -53,7 +54,9 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		}
 		return exitUsage
 	}
-	fmt.Fprintf(errOut, "sidecar: %v\n", err)
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(errOut, "sidecar: %s\n", line)
+	}
 	return exitFailed
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,7 +160,7 @@ func TestEachFaultNamesTheSettingItsOriginAndWhatIsWanted(t *testing.T) {
 		{"nothing to bind", "--health=", `health: got "" from flag --health, want addresses such as :15006 or 10.0.0.1:15006`},
 		{"an open proxy", "--outbound=:15001", `outbound: got ":15001" from flag --outbound, want loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is an open proxy`},
 		{"an open proxy beside a closed one", "--outbound=127.0.0.1:15001,10.0.0.1:15001", `outbound: got "10.0.0.1:15001" from flag --outbound, want loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is an open proxy`},
-		{"an open admin port", "--admin=0.0.0.0:15000", `admin: got "0.0.0.0:15000" from flag --admin, want loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is open to everyone`},
+		{"an open admin port", "--admin=0.0.0.0:15000", `admin: got "0.0.0.0:15000" from flag --admin, want loopback addresses such as 127.0.0.1:15000, or it is open to everyone`},
 		{"an app without host", "--app=:8080", `app: got ":8080" from flag --app, want an address such as 127.0.0.1:8080`},
 		{"an app without port", "--app=127.0.0.1", `app: got "127.0.0.1" from flag --app, want an address such as 127.0.0.1:8080`},
 		{"an app on port 0", "--app=127.0.0.1:0", `app: got "127.0.0.1:0" from flag --app, want an address such as 127.0.0.1:8080`},
@@ -265,6 +267,39 @@ func TestAFileThatCannotBeReadIsAFault(t *testing.T) {
 				t.Errorf("got %v, want a usage error that begins with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestLocalhostIsTheLoopbackAddress(t *testing.T) {
+	s := mustLoad(t, "--policy=p", "--admin=localhost:9000", "--outbound=localhost:9001,[::1]:9001")
+	if diff := cmp.Diff([][]string{s.Admin, s.Outbound}, [][]string{{"127.0.0.1:9000"}, {"127.0.0.1:9001", "[::1]:9001"}}); diff != "" {
+		t.Errorf("addresses (got -, want +):\n%s", diff)
+	}
+	_, err := load(t, "--policy=p", "--admin=localhost:http")
+	if err == nil || !strings.HasPrefix(err.Error(), `admin: got "localhost:http" from flag --admin, want `) {
+		t.Errorf("got %v, want a fault that names localhost:http", err)
+	}
+}
+
+func TestEveryLineOfABindErrorSaysWhoSpeaks(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	addr := taken.Addr().String()
+	again := strings.Replace(addr, "127.0.0.1", "127.0.0.2", 1)
+	other, err := net.Listen("tcp", again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	var out bytes.Buffer
+	code := execute(t.Context(), []string{"run", "--policy=p", "--inbound=" + addr, "--outbound=" + again + "," + "127.0.0.1:0",
+		"--admin=127.0.0.1:0", "--health=127.0.0.1:0"}, nil, &out, &out)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if code != exitFailed || len(lines) != 2 || !strings.HasPrefix(lines[0], "sidecar: --inbound: ") || !strings.HasPrefix(lines[1], "sidecar: --outbound: ") {
+		t.Errorf("exit code %d and %q, want %d and two lines that begin with sidecar: and the flag", code, lines, exitFailed)
 	}
 }
 

@@ -22,23 +22,33 @@ func anyHost() hostRule {
 	return hostRule{func(netip.Addr) bool { return true }, "addresses such as :15006 or 10.0.0.1:15006"}
 }
 
-// loopbackHost is for listeners that trust whoever connects.
-func loopbackHost(or string) hostRule {
+// loopbackHost is for listeners that trust whoever connects. The words name the
+// default of the flag.
+func loopbackHost(name, or string) hostRule {
+	example := ""
+	for _, f := range flagTable() {
+		if f.name == name {
+			example = strings.ReplaceAll(f.fallback, ",", " or ")
+		}
+	}
 	return hostRule{
 		func(host netip.Addr) bool { return host.Unmap().IsLoopback() },
-		"loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is " + or,
+		"loopback addresses such as " + example + ", or it is " + or,
 	}
 }
 
-// addresses reads what to bind: host:port, the host an IP address or none, which
-// is all of them and no loopback address. Port 0 is any free one.
+// addresses reads what to bind: host:port, the host an IP address, localhost for
+// 127.0.0.1, or none, which is all of them and no loopback address. Port 0 is any free one.
 func (s *sources) addresses(name string, rule hostRule) []string {
 	list := s.list(name)
 	if len(list) == 0 {
 		s.fault(name, rule.words)
 	}
-	for _, item := range list {
-		ap, err := parseListen(item)
+	for i, item := range list {
+		if port, ok := strings.CutPrefix(item, "localhost:"); ok {
+			list[i] = "127.0.0.1:" + port // a name that resolves otherwise would open the port to others
+		}
+		ap, err := parseListen(list[i])
 		if err != nil || !rule.allows(ap.Addr()) {
 			s.faultIn(name, item, rule.words)
 		}

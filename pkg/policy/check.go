@@ -81,6 +81,9 @@ func (w *checker) rules(at place) {
 		w.readsTag(spec, item)
 		if takesAll(rule, spec) {
 			taker = rule.Name
+			if rule.Tag != Base {
+				w.add(item, "it takes every request, so that all of them get tag %s: want matches, a share, or tag base", rule.Tag)
+			}
 		}
 	}
 }
