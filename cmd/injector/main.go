@@ -1,5 +1,5 @@
-// Command injector serves the admission webhooks, and patches manifests from the command line: `serve`, `inject`,
-// `version`.
+// Command injector serves the admission webhooks; patches manifests, shows status from the command line: `serve`,
+// `inject`, `status`, `on`, `off`, `version`.
 package main
 
 import (
@@ -71,7 +71,7 @@ func rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(serveCmd(), injectCmd(), versionCmd())
+	root.AddCommand(serveCmd(), injectCmd(), statusCmd(runCommand), switchCmd(runCommand, true), switchCmd(runCommand, false), versionCmd())
 	return root
 }
 

@@ -34,7 +34,7 @@ func sidecarContainer(w wishes, o Options, uid int64) corev1.Container {
 		},
 		Ports: []corev1.ContainerPort{
 			{Name: "graylane-in", ContainerPort: portInbound},
-			{Name: "graylane-health", ContainerPort: portHealth},
+			{Name: "graylane-health", ContainerPort: PortHealth},
 		},
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		// The app starts as soon as the sidecar lives: one bad policy must not keep pods from starting.
@@ -119,7 +119,7 @@ func field(name, path string) corev1.EnvVar {
 func probe(path string, period, failures int32) *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-			Path: path, Port: intstr.FromInt32(portHealth),
+			Path: path, Port: intstr.FromInt32(PortHealth),
 		}},
 		PeriodSeconds:    period,
 		FailureThreshold: failures,

@@ -48,5 +48,6 @@ const (
 	portAdmin    = 15000
 	portOutbound = 15001
 	portInbound  = 15006
-	portHealth   = 15021
+	// PortHealth has /live, /ready and /metrics of a sidecar.
+	PortHealth = 15021
 )

@@ -147,7 +147,7 @@ func (r reader) appPort() int32 {
 func isTCP(port corev1.ContainerPort) bool { return port.Protocol == "" || port.Protocol == "TCP" }
 
 func isOurs(port int32) bool {
-	return slices.Contains([]int32{portAdmin, portOutbound, portInbound, portHealth}, port)
+	return slices.Contains([]int32{portAdmin, portOutbound, portInbound, PortHealth}, port)
 }
 
 func (r reader) bool(annotation string) bool {
