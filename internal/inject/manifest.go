@@ -67,6 +67,7 @@ type manifest struct {
 	options Options
 	name    string
 	line    int
+	doc     *yaml.Node
 	notes   []Note
 	faults  Faults
 	changed bool
@@ -86,6 +87,7 @@ func (m *manifest) document(body []byte) []byte {
 		m.faults.note(m.name, "the document that begins after line %d: %v", m.line, err)
 		return nil
 	}
+	m.doc = &doc
 	m.object(doc.Content[0])
 	if !m.changed || len(m.faults) > 0 {
 		return body
@@ -134,12 +136,14 @@ var templates = map[string][]string{
 
 // object patches the pods of one object; objects of other kinds stay.
 func (m *manifest) object(n *yaml.Node) {
-	n = resolve(n)
 	kind := text(n, "kind")
 	if strings.HasSuffix(kind, "List") && text(n, "apiVersion") != "" {
 		if items := child(n, "items"); items != nil {
-			for _, item := range items.Content {
-				m.object(item)
+			for i, item := range items.Content {
+				if item.Kind == yaml.AliasNode {
+					items.Content[i] = clone(item.Alias)
+				}
+				m.object(items.Content[i])
 			}
 		}
 		return
@@ -150,7 +154,7 @@ func (m *manifest) object(n *yaml.Node) {
 	}
 	pod := n
 	for _, token := range path {
-		if pod = child(pod, token); pod == nil {
+		if pod = own(pod, token); pod == nil {
 			m.fault(n, "%s: no %s, want a template of pods", who(n), strings.Join(path, "."))
 			return
 		}
@@ -183,6 +187,7 @@ func (m *manifest) pod(owner, n *yaml.Node) {
 		return
 	}
 	m.changed = true
+	result.Patch.separate(m.doc, n)
 	if err = ensureMetadata(n); err == nil {
 		err = result.Patch.apply(n)
 	}
