@@ -12,7 +12,7 @@ import (
 func TestDescriptorsAreKeptForTheAppAndForProbes(t *testing.T) {
 	for _, limit := range []int{256, 1024, 20000, 1 << 20} {
 		f := &files{limit: limit}
-		if !(0 < f.callers() && f.callers() < f.toApp() && f.toApp() < f.ofApp() && f.ofApp() < limit) {
+		if f.callers() <= 0 || f.toApp() <= f.callers() || f.ofApp() <= f.toApp() || limit <= f.ofApp() {
 			t.Errorf("limit %d: callers up to %d, to the app up to %d, of the app up to %d, want each below the next",
 				limit, f.callers(), f.toApp(), f.ofApp())
 		}

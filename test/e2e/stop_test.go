@@ -193,7 +193,7 @@ func TestSettingsFaultsAreReportedAtOnce(t *testing.T) {
 	if code := p.Exit(t); code != 2 {
 		t.Errorf("exit code is %d, want 2", code)
 	}
-	want := `sidecar: admin: got "0.0.0.0:15000" from flag --admin, want loopback addresses such as 127.0.0.1:15001 or [::1]:15001, or it is open to everyone
+	want := `sidecar: admin: got "0.0.0.0:15000" from flag --admin, want loopback addresses such as 127.0.0.1:15000, or it is open to everyone
 sidecar: drain: got "soon" from environment GRAYLANE_DRAIN, want a duration from 0s to 24h0m0s, such as 30s or 5m
 sidecar: log-level: got "loud" from flag --log-level, want debug, info, warn or error
 sidecar: policy: required, want the path of the policy file
