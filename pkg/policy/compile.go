@@ -31,7 +31,6 @@ func compile(spec *Spec, root place, rep *report, files *lists) *Policy {
 		HeaderWords:   map[string]string{},
 		tags:          map[string]string{Base: Base, Gray: Gray},
 		names:         map[string]*Service{},
-		hosts:         hosts{},
 	}}
 	c.headers(spec, root)
 	c.policy.trust = c.trust(spec, root)

@@ -12,7 +12,7 @@ func (c *compiler) source(kind sourceKind, name string) int {
 	if !known {
 		at = len(c.policy.sources)
 		c.sources[key] = at
-		c.policy.sources = append(c.policy.sources, source{kind: kind, name: name})
+		c.policy.sources = append(c.policy.sources, source{kind: kind, name: name, text: []byte(name)})
 	}
 	return at
 }

@@ -50,9 +50,7 @@ func (c *compiler) claims(s *Service, spec *ServiceSpec, at place) {
 			continue
 		}
 		s.Hosts = append(s.Hosts, host)
-		if c.policy.hosts[host] == nil {
-			c.policy.hosts[host] = s
-		}
+		c.policy.hosts.claim(host, s)
 	}
 }
 

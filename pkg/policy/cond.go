@@ -74,7 +74,7 @@ func (c *cond) fits(r *reader, value []byte) bool {
 		}
 	case isHost:
 		r.forms.start(&r.host)
-		for form := r.forms.next(); form != nil; form = r.forms.next() {
+		for form := r.forms.next(&s.exact.shapes); form != nil; form = r.forms.next(&s.exact.shapes) {
 			if s.exact.names(form, c.id) {
 				return true
 			}

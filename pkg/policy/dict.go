@@ -10,25 +10,25 @@ import (
 
 // dict maps values to the conditions that name them. All conditions on one
 // source share one, so that a request is compared with any number of rules and
-// values by one look-up. It takes the bytes of the values and about 14 bytes
+// values by one look-up. It takes the bytes of the values and about 15 bytes
 // an entry: lists of a million ids are usual.
 type dict struct {
 	seed    maphash.Seed
+	marks   []uint64 // a bit for each value: most others stop there, in a tenth of the memory of the slots
 	slots   []slot
 	arena   []byte // the values, each after its length
 	links   []link // lists of conditions; 0 is the empty one
 	known   map[link]uint32
-	lengths []int                   // distinct lengths of the values, ascending
-	sized   [maxValue/64 + 1]uint64 // lengths that values have, as bits
-	begun   [256 / 64]uint64        // first bytes that values have, as bits
-	count   int                     // values
-	full    bool                    // there were more different lists than fit: some are not there
+	lengths []int  // distinct lengths of the values, ascending
+	shapes  shapes // of the values
+	count   int    // values
+	full    bool   // there were more different lists than fit: some are not there
 }
 
 // slot is an entry of the table; the zero slot is free.
 type slot struct {
 	at   uint32 // position in arena, plus 1
-	list uint32 // first link of the conditions, below 8 bits of the value's hash
+	list uint32 // first link of the conditions, below eight bits of the value's hash
 }
 
 // link is one condition of a list and where the rest of it is. Equal lists
@@ -47,6 +47,7 @@ const (
 func newDict(values int) *dict {
 	return &dict{
 		seed:  maphash.MakeSeed(),
+		marks: make([]uint64, values/8+1),        // eight bits a value: one of nine others passes
 		slots: make([]slot, values+values*2/3+1), // six tenths full: a value that is not there is found out in 4 steps, at nine tenths it takes 50
 		links: make([]link, 1),
 		known: make(map[link]uint32),
@@ -56,20 +57,21 @@ func newDict(values int) *dict {
 // add says that cond names value. Conditions are added one after the other, in
 // ascending order. No value is empty or longer than maxValue.
 func (d *dict) add(value []byte, cond uint32) {
-	i, sum, found := d.search(value)
+	hash := maphash.Bytes(d.seed, value)
+	i, found := d.search(value, hash)
+	s := &d.slots[i]
 	if found {
-		s := &d.slots[i]
-		s.list = sum<<listBits | d.extend(s.list&listMask, cond)
+		s.list = sumOf(hash) | d.extend(s.list&listMask, cond)
 		return
 	}
-	d.slots[i] = slot{at: uint32(len(d.arena)) + 1, list: sum<<listBits | d.extend(0, cond)}
+	*s = slot{at: uint32(len(d.arena)) + 1, list: sumOf(hash) | d.extend(0, cond)}
+	word, bit := d.mark(hash)
+	d.marks[word] |= bit
 	d.count++
 	d.arena = binary.AppendUvarint(d.arena, uint64(len(value)))
 	d.arena = append(d.arena, value...)
-	d.begun[value[0]/64] |= 1 << (value[0] % 64)
-	if !d.hasLength(len(value)) {
-		d.sized[len(value)/64] |= 1 << (len(value) % 64)
-		at, _ := slices.BinarySearch(d.lengths, len(value))
+	d.shapes.add(value)
+	if at, known := slices.BinarySearch(d.lengths, len(value)); !known {
 		d.lengths = slices.Insert(d.lengths, at, len(value))
 	}
 }
@@ -103,24 +105,24 @@ func (d *dict) seal() {
 // find returns the first link of the conditions that name value, 0 for none.
 // It does not allocate. A nil dict names nothing.
 func (d *dict) find(value []byte) uint32 {
-	if d == nil || !d.maybe(value) {
+	if d == nil || !d.shapes.hasLength(len(value)) || !d.shapes.hasFirst(value[0]) {
+		return 0 // no value has length 0
+	}
+	hash := maphash.Bytes(d.seed, value)
+	if word, bit := d.mark(hash); d.marks[word]&bit == 0 {
 		return 0
 	}
-	i, _, found := d.search(value)
+	i, found := d.search(value, hash)
 	if !found {
 		return 0
 	}
 	return d.slots[i].list & listMask
 }
 
-// maybe tells whether a value with that length and one with that first byte was
-// added: for most parts of a request that is enough not to look further.
-func (d *dict) maybe(value []byte) bool {
-	return d.hasLength(len(value)) && d.begun[value[0]/64]&(1<<(value[0]%64)) != 0
-}
-
-func (d *dict) hasLength(n int) bool {
-	return n <= maxValue && d.sized[n/64]&(1<<(n%64)) != 0
+// mark returns where the bit is that a value with that hash sets.
+func (d *dict) mark(hash uint64) (word int, bit uint64) {
+	at, _ := bits.Mul64(hash, uint64(len(d.marks))*64)
+	return int(at / 64), 1 << (at % 64)
 }
 
 // names tells whether cond names value.
@@ -136,12 +138,11 @@ func (d *dict) names(value []byte, cond uint32) bool {
 	return false
 }
 
-// search returns the slot of value, or the free one where it would go, and
-// what a slot keeps of its hash: most other values are told apart by that,
-// without a look at the arena.
-func (d *dict) search(value []byte) (at int, sum uint32, found bool) {
-	hash := maphash.Bytes(d.seed, value)
-	sum = uint32(hash & 0xff) // the place comes from the top bits
+// search returns the slot of value, or the free one where it would go. Most
+// other values are told apart by what a slot keeps of the hash, without a look at
+// the arena.
+func (d *dict) search(value []byte, hash uint64) (at int, found bool) {
+	sum := sumOf(hash)
 	top, _ := bits.Mul64(hash, uint64(len(d.slots)))
 	for i := int(top); ; i++ {
 		if i == len(d.slots) {
@@ -149,13 +150,17 @@ func (d *dict) search(value []byte) (at int, sum uint32, found bool) {
 		}
 		s := d.slots[i]
 		if s.at == 0 {
-			return i, sum, false
+			return i, false
 		}
-		if s.list>>listBits == sum && bytes.Equal(d.value(s), value) {
-			return i, sum, true
+		if s.list&^listMask == sum && bytes.Equal(d.value(s), value) {
+			return i, true
 		}
 	}
 }
+
+// sumOf returns what a slot keeps of a hash, above its list: the lowest bits,
+// since the place of the slot comes from the highest.
+func sumOf(hash uint64) uint32 { return uint32(hash) << listBits }
 
 func (d *dict) value(s slot) []byte {
 	rest := d.arena[s.at-1:]

@@ -15,31 +15,32 @@ const maxHost = 253
 const maxPort = len("65535")
 
 // authority is a host as a caller named it, in the form that hosts are
-// compared in: lower-case, without trailing dot. It has room of its own, so
-// that taking one apart does not allocate.
+// compared in: lower-case, without trailing dot, with a port. It has room of its
+// own, so that taking one apart does not allocate.
 type authority struct {
-	name    [maxHost]byte
-	port    [maxPort]byte
+	text    [maxHost + len(":") + maxPort]byte
 	nameLen int // 0: it names no host
-	portLen int
+	textLen int
 }
 
 // set takes sent apart.
 func (a *authority) set(sent []byte) {
-	a.nameLen, a.portLen = 0, 0
+	a.nameLen, a.textLen = 0, 0
 	host, port := splitPort(sent)
 	host = bytes.TrimSuffix(host, dot)
 	if len(host) > maxHost || len(port) > maxPort {
 		return
 	}
-	for i, c := range host {
-		a.name[i] = lower(c)
+	a.nameLen = copy(a.text[:], host)
+	for i, c := range a.host() {
+		if 'A' <= c && c <= 'Z' {
+			a.text[i] = lower(c)
+		}
 	}
-	a.nameLen = len(host)
-	a.portLen = copy(a.port[:], port)
+	a.textLen = len(append(append(a.text[:a.nameLen], ':'), port...))
 }
 
-func (a *authority) host() []byte { return a.name[:a.nameLen] }
+func (a *authority) host() []byte { return a.text[:a.nameLen] }
 
 // splitPort cuts the port off an authority; without one it is 80.
 func splitPort(sent []byte) (host, port []byte) {
@@ -65,50 +66,51 @@ func lower(c byte) byte {
 // from the longest.
 type spellings struct {
 	of   *authority
-	form [len("*") + maxHost + len(":") + maxPort]byte
-	from int  // where the rest of the name starts
-	wild bool // the rest stands behind a `*`
-	bare int  // length of the form without port that comes next; 0: none
+	from int  // where the rest of the name starts; behind 0 it stands for `*` and the rest
+	bare bool // the form without port is next
+	room [len("*") + maxHost + len(":") + maxPort]byte
 }
 
 // start begins the walk for an authority. It leaves the room as it is: a walk
 // belongs to a reader and is used again.
-func (s *spellings) start(of *authority) {
-	s.of, s.from, s.wild, s.bare = of, 0, false, 0
+func (s *spellings) start(of *authority) { s.of, s.from, s.bare = of, 0, false }
+
+// next returns the next form that values of known may be, valid until the call
+// after it, or nil after the last.
+func (s *spellings) next(known *shapes) []byte {
+	for s.from < s.of.nameLen {
+		rest := s.of.text[s.from:s.of.textLen]
+		if s.bare {
+			rest = s.of.text[s.from:s.of.nameLen]
+		}
+		full := s.from == 0
+		s.step(known)
+		switch {
+		case full && known.fit(rest[0], len(rest)):
+			return rest
+		case !full && known.fit('*', len("*")+len(rest)):
+			return append(append(s.room[:0], '*'), rest...)
+		}
+	}
+	return nil
 }
 
-// next returns the next form, valid until the call after it, or nil after the
-// last.
-func (s *spellings) next() []byte {
-	if s.bare > 0 {
-		form := s.form[:s.bare]
-		s.bare = 0
-		s.shorten()
-		return form
+// step goes on to the form without port, and from that to the next wildcard: the
+// first label is taken off the rest of the name.
+func (s *spellings) step(known *shapes) {
+	if s.bare = !s.bare; s.bare {
+		return
 	}
 	name := s.of.host()
-	if s.from >= len(name) {
-		return nil
+	at := -1
+	if known.hasFirst('*') && name[0] != '[' {
+		at = bytes.IndexByte(name[s.from+1:], '.')
 	}
-	form := s.form[:0]
-	if s.wild {
-		form = append(form, '*')
-	}
-	form = append(form, name[s.from:]...)
-	s.bare = len(form)
-	form = append(form, ':')
-	return append(form, s.of.port[:s.of.portLen]...)
-}
-
-// shorten takes the first label off the rest of the name.
-func (s *spellings) shorten() {
-	name := s.of.host()
-	at := bytes.IndexByte(name[s.from+1:], '.')
-	if at < 0 || name[0] == '[' {
+	if at < 0 {
 		s.from = len(name)
 		return
 	}
-	s.from, s.wild = s.from+1+at, true
+	s.from += 1 + at
 }
 
 var (
@@ -117,13 +119,28 @@ var (
 )
 
 // hosts maps host names to services.
-type hosts map[string]*Service
+type hosts struct {
+	services map[string]*Service
+	shapes   shapes
+}
+
+// claim gives the host to s, unless another service has it.
+func (h *hosts) claim(host string, s *Service) {
+	if h.services[host] != nil {
+		return
+	}
+	if h.services == nil {
+		h.services = make(map[string]*Service)
+	}
+	h.services[host] = s
+	h.shapes.add([]byte(host))
+}
 
 // find returns the service that claims a.
-func (h hosts) find(a *authority) *Service {
+func (h *hosts) find(a *authority) *Service {
 	forms := spellings{of: a}
-	for form := forms.next(); form != nil; form = forms.next() {
-		if s := h[string(form)]; s != nil {
+	for form := forms.next(&h.shapes); form != nil; form = forms.next(&h.shapes) {
+		if s := h.services[string(form)]; s != nil {
 			return s
 		}
 	}

@@ -9,9 +9,16 @@ const none = ^uint32(0)
 // rule: by what the request says, not by what the rules say. A decision costs
 // one look-up for each source that rules name, plus the matches found.
 type index struct {
-	sources []int    // those that find a match
+	finders []finder // the one that finds the first match comes first
 	match   []uint32 // by condition: the match that it finds, or none
 	always  []uint64 // matches that nothing finds: they are always tried
+	tries   bool     // there are such
+}
+
+// finder is a source that finds matches.
+type finder struct {
+	source int
+	first  int // of the matches that it may find
 }
 
 // buildIndex picks for each match the condition that finds it.
@@ -19,23 +26,24 @@ func buildIndex(p *Policy, conds int) {
 	x := index{match: slices.Repeat([]uint32{none}, conds), always: make([]uint64, (len(p.matches)+63)/64)}
 	for i := range p.matches {
 		m := &p.matches[i]
-		m.found = finder(p, m)
+		m.found = finding(p, m)
 		if m.found < 0 {
 			x.always[i/64] |= 1 << (i % 64)
+			x.tries = true
 			continue
 		}
 		c := &m.conds[m.found]
 		x.match[c.id] = uint32(i)
-		if !slices.Contains(x.sources, c.source) {
-			x.sources = append(x.sources, c.source)
+		if !slices.ContainsFunc(x.finders, func(f finder) bool { return f.source == c.source }) {
+			x.finders = append(x.finders, finder{source: c.source, first: i})
 		}
 	}
 	p.index = x
 }
 
-// finder returns the condition of m that tells most requests apart: a value
+// finding returns the condition of m that tells most requests apart: a value
 // before a part of one, a user's own data before method and host.
-func finder(p *Policy, m *match) int {
+func finding(p *Policy, m *match) int {
 	best, rank := -1, 0
 	for i := range m.conds {
 		if r := m.conds[i].rank(p.sources); r > rank {
@@ -65,24 +73,21 @@ func (c *cond) rank(sources []source) int {
 	return 0
 }
 
-// candidates sets the bit of every match that may hold in r.bits.
-func (x *index) candidates(r *reader) {
-	copy(r.bits, x.always)
-	for _, i := range x.sources {
-		s := &r.policy.sources[i]
-		c := r.get(i)
-		if !c.ok {
-			continue
-		}
-		for _, id := range s.present {
-			x.hit(r, id)
-		}
-		if !c.list {
-			x.value(r, s, c.value)
-		}
-		for _, element := range c.more {
-			x.value(r, s, element)
-		}
+// look sets the bits of the matches that source i finds in r.bits.
+func (x *index) look(r *reader, i int) {
+	c := r.get(i)
+	if !c.ok {
+		return
+	}
+	s := &r.policy.sources[i]
+	for _, id := range s.present {
+		x.hit(r, id)
+	}
+	if !c.list {
+		x.value(r, s, c.value)
+	}
+	for _, element := range c.more {
+		x.value(r, s, element)
 	}
 }
 
@@ -90,7 +95,7 @@ func (x *index) candidates(r *reader) {
 func (x *index) value(r *reader, s *source, value []byte) {
 	if s.kind == ofHost {
 		r.forms.start(&r.host)
-		for form := r.forms.next(); form != nil; form = r.forms.next() {
+		for form := r.forms.next(&s.exact.shapes); form != nil; form = r.forms.next(&s.exact.shapes) {
 			x.hits(r, s.exact, form)
 		}
 		return
@@ -128,5 +133,6 @@ func (x *index) hits(r *reader, d *dict, value []byte) {
 func (x *index) hit(r *reader, cond uint32) {
 	if m := x.match[cond]; m != none {
 		r.bits[m/64] |= 1 << (m % 64)
+		r.found = true
 	}
 }

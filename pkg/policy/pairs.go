@@ -8,31 +8,33 @@ import "bytes"
 func queryParam(query []byte, name string) (raw []byte, ok bool) {
 	for len(query) > 0 {
 		var pair []byte
-		pair, query, _ = bytes.Cut(query, ampersand)
-		key, value, _ := bytes.Cut(pair, equals)
-		if sameParam(key, name) {
-			return value, true
+		pair, query = cutByte(query, '&')
+		if raw, ok = cutParam(pair, name); ok {
+			return raw, true
 		}
 	}
 	return nil, false
 }
 
-// sameParam compares a name as sent with a decoded one.
-func sameParam(sent []byte, name string) bool {
+// cutParam cuts a name and '=' off a parameter as sent.
+func cutParam(pair []byte, name string) (raw []byte, ok bool) {
 	for i := range len(name) {
-		if len(sent) == 0 {
-			return false
+		if len(pair) == 0 || pair[0] == '=' {
+			return nil, false
 		}
-		c, width := unescape(sent)
+		c, width := unescape(pair)
 		if c == '+' && width == 1 {
 			c = ' '
 		}
 		if c != name[i] {
-			return false
+			return nil, false
 		}
-		sent = sent[width:]
+		pair = pair[width:]
 	}
-	return len(sent) == 0
+	if len(pair) > 0 && pair[0] == '=' {
+		return pair[1:], true
+	}
+	return nil, len(pair) == 0
 }
 
 // unescapeParam appends a parameter's value, decoded, to dst.
@@ -49,37 +51,51 @@ func unescapeParam(dst, raw []byte) []byte {
 }
 
 // cookie returns the first value of the cookie name in a Cookie header (RFC
-// 6265 section 4.2), without the quotes that may stand around it.
-func cookie(header []byte, name string) (value []byte, ok bool) {
-	for len(header) > 0 {
-		var pair []byte
-		pair, header, _ = bytes.Cut(header, semicolon)
-		key, value, found := bytes.Cut(pair, equals)
-		if !found || string(trim(key)) != name {
-			continue
+// 6265 section 4.2), without the quotes that may stand around it. It looks for
+// the name first: most headers do not have it.
+func cookie(header, name []byte) (value []byte, ok bool) {
+	for from := 0; ; {
+		at := bytes.Index(header[from:], name)
+		if at < 0 {
+			return nil, false
 		}
-		value = trim(value)
-		if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
+		before, after := trimRight(header[:from+at]), trimLeft(header[from+at+len(name):])
+		if (len(before) == 0 || before[len(before)-1] == ';') && len(after) > 0 && after[0] == '=' {
+			value, _ = cutByte(after[1:], ';')
+			return unquoted(trim(value)), true
 		}
-		return value, true
+		from += at + len(name)
 	}
-	return nil, false
+}
+
+func unquoted(value []byte) []byte {
+	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+		return value[1 : len(value)-1]
+	}
+	return value
 }
 
 // trim takes optional white space off both ends (RFC 9110 section 5.6.3).
-func trim(s []byte) []byte {
+func trim(s []byte) []byte { return trimRight(trimLeft(s)) }
+
+func trimLeft(s []byte) []byte {
 	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
 		s = s[1:]
 	}
+	return s
+}
+
+func trimRight(s []byte) []byte {
 	for len(s) > 0 && (s[len(s)-1] == ' ' || s[len(s)-1] == '\t') {
 		s = s[:len(s)-1]
 	}
 	return s
 }
 
-var (
-	ampersand = []byte("&")
-	equals    = []byte("=")
-	semicolon = []byte(";")
-)
+// cutByte is bytes.Cut for one byte, which it can do faster.
+func cutByte(s []byte, c byte) (before, after []byte) {
+	if at := bytes.IndexByte(s, c); at >= 0 {
+		return s[:at], s[at+1:]
+	}
+	return s, nil
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	"math/bits"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -62,7 +63,7 @@ func (p *Policy) Names(tag string) bool { return p.tags[tag] != "" }
 // longer wildcard over a shorter, then one with a port over one without. It
 // does not allocate.
 func (p *Policy) ServiceFor(named []byte) *Service {
-	if len(p.hosts) == 0 {
+	if p.hosts.services == nil {
 		return nil
 	}
 	var a authority
@@ -82,17 +83,36 @@ func (p *Policy) Tag(r *Request) (tag string, rule *Rule) {
 	}
 	in := p.read(r)
 	defer p.done(in)
-	p.index.candidates(in)
-	refused := -1 // index of the last rule that is idle or whose share said no
-	for word := range in.bits {
-		for set := in.bits[word]; set != 0; set &= set - 1 {
+	from := 0
+	for _, f := range p.index.finders {
+		// What was found above all that this source may find needs no look at it.
+		if tag, rule := p.first(in, from, f.first); rule != nil {
+			return tag, rule
+		}
+		from = f.first
+		p.index.look(in, f.source)
+	}
+	if tag, rule := p.first(in, from, len(p.matches)); rule != nil {
+		return tag, rule
+	}
+	return Base, nil
+}
+
+// first returns what the first rule gives that takes the request by a match that
+// may hold, from <= match < to; nil: none does.
+func (p *Policy) first(in *reader, from, to int) (tag string, rule *Rule) {
+	if !in.found && !p.index.tries {
+		return "", nil
+	}
+	for word := from / 64; word*64 < to; word++ {
+		for set := in.bits[word] & window(from-word*64, to-word*64); set != 0; set &= set - 1 {
 			m := &p.matches[word*64+bits.TrailingZeros64(set)]
-			if m.rule == refused {
+			if m.rule == in.refused {
 				continue
 			}
 			rule := p.Rules[m.rule]
-			if !rule.active(r.Now) {
-				refused = m.rule
+			if !rule.active(in.request.Now) {
+				in.refused = m.rule
 				continue
 			}
 			if !m.rest(in) {
@@ -101,10 +121,22 @@ func (p *Policy) Tag(r *Request) (tag string, rule *Rule) {
 			if d := rule.take(in); d.tag != "" {
 				return d.tag, rule
 			}
-			refused = m.rule
+			in.refused = m.rule
 		}
 	}
-	return Base, nil
+	return "", nil
+}
+
+// window returns the bits from <= i < to of a word.
+func window(from, to int) uint64 {
+	set := ^uint64(0)
+	if from > 0 {
+		set <<= from
+	}
+	if to < 64 {
+		set &= 1<<to - 1
+	}
+	return set
 }
 
 // read returns a reader for r, which done must be called with.
@@ -114,10 +146,10 @@ func (p *Policy) read(r *Request) *reader {
 		in = &reader{
 			policy: p,
 			cells:  make([]cell, len(p.sources)),
-			bits:   make([]uint64, len(p.index.always)),
+			bits:   slices.Clone(p.index.always),
 		}
 	}
-	in.request = *r
+	in.request, in.refused = *r, -1
 	return in
 }
 

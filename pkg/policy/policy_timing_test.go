@@ -59,6 +59,101 @@ func benchmarkTag(b *testing.B, p *Policy, off int) {
 	}
 }
 
+// BenchmarkTagOfFourSources asks 1,000 rules on a header, a cookie, a query
+// parameter and the host, below a list of 1,000,000 ids, about requests as
+// browsers send them.
+func BenchmarkTagOfFourSources(b *testing.B) {
+	dir := b.TempDir()
+	writeIDs(b, filepath.Join(dir, "ids.txt"))
+	p := fourSources(b, dir)
+	for _, c := range []struct {
+		name          string
+		off           int // of the user's id from one in the list
+		cookie, query string
+		host          string
+		tag           string
+	}{
+		{"nobody", 3, "c", "page=2&sort=asc", "users.shop.svc.cluster.local:8080", Base},
+		{"in the list", 0, "c", "page=2&sort=asc", "users.shop.svc.cluster.local:8080", Gray},
+		{"by header", -1, "c", "page=2&sort=asc", "users.shop.svc.cluster.local:8080", Gray},
+		{"by cookie", 3, "c501", "page=2&sort=asc", "users.shop.svc.cluster.local:8080", Gray},
+		{"by query", 3, "c", "page=2&q=q502", "users.shop.svc.cluster.local:8080", Gray},
+		{"by host", 3, "c", "page=2&sort=asc", "h503.shop", Gray},
+	} {
+		requests := make([]Request, 4096) // more users than a cache holds the entries of
+		for i := range requests {
+			id := fmt.Appendf(nil, "%07d", i*241%million*idStep+c.off)
+			if c.off < 0 {
+				id = []byte("n500")
+			}
+			requests[i] = Request{
+				Method: []byte("GET"), Host: []byte(c.host), Path: []byte("/v1/users/7"), Query: []byte(c.query),
+				Peer: netip.MustParseAddr("10.1.2.3"), Now: time.Unix(1_800_000_000, 0),
+				Headers: fieldLines{
+					{"Host", []byte(c.host)}, {"User-Agent", []byte("Mozilla/5.0")}, {"Accept", []byte("*/*")},
+					{"Accept-Encoding", []byte("gzip, br")}, {"X-User-Id", id},
+					{"Cookie", []byte("session=0123456789abcdef; theme=dark; group=" + c.cookie + "; lang=en")},
+				},
+			}
+		}
+		b.Run(c.name, func(b *testing.B) {
+			if tag, _ := p.Tag(&requests[0]); tag != c.tag {
+				b.Fatalf("tag %s, want %s", tag, c.tag)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				p.Tag(&requests[i%len(requests)])
+				i++
+			}
+		})
+	}
+}
+
+// fourSources returns a policy of 1,000 rules that look in four places in turn.
+func fourSources(b *testing.B, dir string) *Policy {
+	b.Helper()
+	var text strings.Builder
+	text.WriteString("apiVersion: graylane.dev/v1\nrules:\n")
+	text.WriteString("  - {name: list, tag: gray, matches: [{headers: [{name: X-User-Id, valuesFrom: {files: [ids.txt]}}]}]}\n")
+	for i := range 1000 {
+		match := [...]string{
+			`headers: [{name: X-User-Id, value: n%d}]`, `cookies: [{name: group, value: c%d}]`,
+			`queryParams: [{name: q, value: q%d}]`, `hosts: [h%d.shop]`,
+		}[i%4]
+		fmt.Fprintf(&text, "  - {name: r%d, tag: gray, matches: [{"+match+"}]}\n", i, i)
+	}
+	p, err := Parse(filepath.Join(dir, "policy.yaml"), []byte(text.String()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// fieldLines is a header of several lines that does not allocate.
+type fieldLines []struct {
+	name  string
+	value []byte
+}
+
+func (l fieldLines) Get(name string) []byte {
+	for i := range l {
+		if l[i].name == name {
+			return l[i].value
+		}
+	}
+	return nil
+}
+
+func (l fieldLines) Values(dst [][]byte, name string) [][]byte {
+	for i := range l {
+		if l[i].name == name {
+			dst = append(dst, l[i].value)
+		}
+	}
+	return dst
+}
+
 // BenchmarkLoad reads a policy with a list of 1,000,000 ids and says how many
 // bytes an entry takes in the compiled policy.
 func BenchmarkLoad(b *testing.B) {

@@ -5,6 +5,7 @@ package policy
 type source struct {
 	kind sourceKind
 	name string // of the header, parameter, cookie or claim; "" for the others
+	text []byte // name
 
 	// What conditions compare it with. The index of the policy asks all four.
 	exact    *dict
@@ -36,8 +37,11 @@ type reader struct {
 	cells   []cell   // one for each source of the policy
 	more    [][]byte // values of claims that are lists
 	lines   [][]byte // Cookie lines
+	cookies bool     // lines was looked for
 	buf     []byte   // decoded values
 	bits    []uint64 // matches that may hold
+	found   bool     // there are more of them than those that are always tried
+	refused int      // index of the last rule that is idle or whose share said no
 	host    authority
 	forms   spellings
 	claims  []byte // payload of the bearer token
@@ -58,11 +62,15 @@ type cell struct {
 // reset makes r ready for another request and lets go of the last one.
 func (r *reader) reset() {
 	r.request = Request{}
+	if r.found {
+		r.found = false
+		copy(r.bits, r.policy.index.always)
+	}
 	clear(r.cells)
 	clear(r.more)
 	r.more = r.more[:0]
 	clear(r.lines)
-	r.lines = r.lines[:0]
+	r.lines, r.cookies = r.lines[:0], false
 	r.buf = r.buf[:0]
 	r.claims, r.decoded = nil, false
 }
@@ -108,7 +116,7 @@ func (r *reader) read(s *source, c *cell) {
 		c.value, c.ok = queryParam(r.request.Query, s.name)
 		c.value = r.param(c.value)
 	case ofCookie:
-		c.value, c.ok = r.cookie(s.name)
+		c.value, c.ok = r.cookie(s.text)
 	case ofClaim:
 		r.claim(s.name, c)
 	case ofPeer:
@@ -132,11 +140,11 @@ func (r *reader) header(name string) []byte {
 
 // cookie looks through all Cookie lines: HTTP/1 clients should send one, some
 // send more.
-func (r *reader) cookie(name string) (value []byte, ok bool) {
-	if r.request.Headers == nil {
-		return nil, false
+func (r *reader) cookie(name []byte) (value []byte, ok bool) {
+	if !r.cookies && r.request.Headers != nil {
+		r.cookies = true
+		r.lines = r.request.Headers.Values(r.lines[:0], "Cookie")
 	}
-	r.lines = r.request.Headers.Values(r.lines[:0], "Cookie")
 	for _, line := range r.lines {
 		if value, ok = cookie(line, name); ok {
 			return value, true
