@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,8 @@ type policyView struct {
 	LastError  *refusal      `json:"lastError,omitempty"`
 	Enabled    bool          `json:"enabled"`
 	Header     string        `json:"header"`
+	Trust      []string      `json:"trust"`     // networks whose callers are believed
+	Untrusted  []string      `json:"untrusted"` // and those inside of them that are not
 	Services   []serviceView `json:"services"`
 	Rules      []ruleView    `json:"rules"`
 }
@@ -78,8 +81,10 @@ type targetView struct {
 }
 
 type ruleView struct {
-	Name string `json:"name"`
-	Tag  string `json:"tag"`
+	Name  string `json:"name"`
+	Tag   string `json:"tag"`             // "" where a split gives several
+	Takes string `json:"takes"`           // what it matches, for people
+	Share string `json:"share,omitempty"` // how many of them it takes now; "": all
 }
 
 func (o *Options) policy() http.HandlerFunc {
@@ -87,11 +92,13 @@ func (o *Options) policy() http.HandlerFunc {
 		good, refused := o.Reloads.last()
 		view := policyView{
 			LastError: refused,
-			Services:  []serviceView{}, // not nil: JSON shows empty lists
+			Trust:     []string{}, // not nil: JSON shows empty lists
+			Untrusted: []string{},
+			Services:  []serviceView{},
 			Rules:     []ruleView{},
 		}
 		if p := o.Store.Load(); p != nil {
-			view.show(p)
+			view.show(p, o.Now())
 			view.Valid = refused == nil
 		}
 		if !good.IsZero() {
@@ -102,14 +109,24 @@ func (o *Options) policy() http.HandlerFunc {
 	}
 }
 
-func (v *policyView) show(p *policy.Policy) {
+func (v *policyView) show(p *policy.Policy, now time.Time) {
 	v.Digest, v.Enabled, v.Header = p.Digest, p.Enabled, p.Header
+	trust, untrusted := p.Trust()
+	v.Trust, v.Untrusted = texts(trust), texts(untrusted)
 	for _, s := range p.Services {
 		v.Services = append(v.Services, viewService(s))
 	}
 	for _, r := range p.Rules {
-		v.Rules = append(v.Rules, ruleView{r.Name, r.Tag})
+		v.Rules = append(v.Rules, ruleView{r.Name, r.Tag, p.Takes(r), p.Share(r, now)})
 	}
+}
+
+func texts(nets []netip.Prefix) []string {
+	list := make([]string, len(nets))
+	for i, net := range nets {
+		list[i] = net.String()
+	}
+	return list
 }
 
 func viewService(s *policy.Service) serviceView {

@@ -38,6 +38,8 @@ func TestThePolicyInForceIsShown(t *testing.T) {
   "ageSeconds": 90,
   "enabled": true,
   "header": "X-Gray",
+  "trust": [],
+  "untrusted": [],
   "services": [
     {
       "name": "users",
@@ -74,7 +76,8 @@ func TestThePolicyInForceIsShown(t *testing.T) {
   "rules": [
     {
       "name": "testers",
-      "tag": "gray"
+      "tag": "gray",
+      "takes": ""
     }
   ]
 }

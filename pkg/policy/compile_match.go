@@ -43,6 +43,9 @@ func (c *compiler) match(spec *MatchSpec, at place) match {
 
 // text shows the match as one line.
 func (m *match) text() string {
+	if len(m.conds) == 0 {
+		return "every request"
+	}
 	texts := make([]string, len(m.conds))
 	for i := range m.conds {
 		texts[i] = m.conds[i].text

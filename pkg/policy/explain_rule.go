@@ -131,8 +131,7 @@ func (p *Policy) explainShare(s *Step, rule *Rule, in *reader) string {
 		s.detail("%s at random: bucket %.2f of 100 this time, %s", size, float64(d.bucket)/100, place)
 		return d.tag
 	}
-	source := &p.sources[share.by]
-	key := strings.TrimSpace(source.kind.String() + " " + source.name)
+	key := p.sources[share.by].String()
 	if !d.keyed {
 		s.detail("%s by %s: there is none, so the rule does not match", size, key)
 		return ""

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // source is one thing that rules read of a request. However many rules name
 // it, it is read once.
 type source struct {
@@ -14,6 +16,9 @@ type source struct {
 	segments *dict    // paths, compared on segment borders
 	present  []uint32 // conditions that want any value
 }
+
+// String names the source for people.
+func (s *source) String() string { return strings.TrimSpace(s.kind.String() + " " + s.name) }
 
 type sourceKind uint8
 

@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Trust returns the networks whose callers are believed, and those inside of them
+// that are not.
+func (p *Policy) Trust() (trust, untrusted []netip.Prefix) {
+	return slices.Clone(p.trust), slices.Clone(p.untrusted)
+}
+
+// Takes tells on one line which requests the rule matches and when it is active,
+// for people: "path is /a and header X is 1, or cookie b is there".
+func (p *Policy) Takes(rule *Rule) string {
+	const enough = 10 // more is read in the file
+	var texts []string
+	for i := rule.first; i < min(rule.last, rule.first+enough); i++ {
+		texts = append(texts, p.matches[i].text())
+	}
+	if more := rule.last - rule.first - enough; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more matches", more))
+	}
+	return strings.Join(texts, ", or ") + rule.period()
+}
+
+// Share tells how many of the requests that the rule matches it takes at that
+// time, and by which key, for people; "" where it takes them all.
+func (p *Policy) Share(rule *Rule, now time.Time) string {
+	s := &rule.share
+	switch {
+	case s.kind == everything:
+		return ""
+	case s.by < 0:
+		return s.text(now) + " at random"
+	}
+	return s.text(now) + " by " + p.sources[s.by].String()
+}
