@@ -311,11 +311,11 @@ func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	replace := func(make func(path string) error) {
+	replace := func(put func(path string) error) {
 		if err := os.Remove(w.watcher.Path); err != nil {
 			t.Fatal(err)
 		}
-		if err := make(w.watcher.Path); err != nil {
+		if err := put(w.watcher.Path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestWhatIsNoRegularFileIsRefused(t *testing.T) {
 		{"a named pipe, want a file", func(path string) error { return syscall.Mkfifo(path, 0o600) }},
 		{"a directory, want a file", func(path string) error { return os.Mkdir(path, 0o700) }},
 		{"a device, want a file", func(path string) error { return os.Symlink(os.DevNull, path) }},
-		{"a socket, want a file", func(path string) error { return bindSocket(path) }},
+		{"a socket, want a file", bindSocket},
 	} {
 		replace(test.make)
 		for err := range w.bad {
