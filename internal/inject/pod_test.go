@@ -280,6 +280,25 @@ func TestATemplateIsJudgedIfItsPodsGetTheSidecar(t *testing.T) {
 	}
 }
 
+func TestATagThatTheSidecarWouldNotStartWithIsRefused(t *testing.T) {
+	tests := []struct {
+		tag     string
+		refused bool
+	}{
+		{"gray", false}, {"base", false}, {"pr-142", false}, {"2", false},
+		{"true", true}, {"false", true}, {"1", true}, {"0", true}, {"", true}, {"Gray", true}, {"v1.2", true},
+	}
+	for _, tt := range tests {
+		pod := read(t, "plain")
+		pod.Labels[LabelTag] = tt.tag
+		_, err := Pod(pod, NewOptions(image))
+		want := fmt.Sprintf("metadata.labels[graylane.dev/tag]: %q, want 1 to 63 of a-z", tt.tag)
+		if got := err != nil && strings.Contains(err.Error(), want); got != tt.refused {
+			t.Errorf("tag %q: got %v, want refused: %v", tt.tag, err, tt.refused)
+		}
+	}
+}
+
 func TestOptionsTellEveryFault(t *testing.T) {
 	o := Options{Policy: "No Name", UID: 0, Intercept: "magic", PullPolicy: "Perhaps", Server: "new"}
 	err := o.Check()

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+
+	"graylane/pkg/policy"
 )
 
 // wishes is what a pod's labels and annotations ask for.
 type wishes struct {
-	tag          string // "" where the pod has no label
 	appPort      int32  // 0: the sidecar's default
 	service      string // "" for none
 	edge         bool
@@ -37,8 +37,8 @@ type reader struct {
 func readWishes(pod *corev1.Pod, o Options, faults *Faults) wishes {
 	r := reader{pod, faults}
 	r.refuseUnknown()
+	r.refuseTag()
 	return wishes{
-		tag:          r.tag(),
 		appPort:      r.appPort(),
 		service:      r.service(),
 		edge:         r.bool(annotationEdge),
@@ -80,12 +80,12 @@ func (r reader) wrong(annotation, want string) {
 	r.faults.note(place(annotation), "%q, want %s", r.pod.Annotations[annotation], want)
 }
 
-func (r reader) tag() string {
+// refuseTag notes a tag that the sidecar, which reads it from the label, would not start with.
+func (r reader) refuseTag() {
 	tag, ok := r.pod.Labels[LabelTag]
-	if ok && validation.IsDNS1123Label(tag) != nil {
-		r.faults.note(labelPlace(LabelTag), "%q, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -", tag)
+	if ok && !policy.ValidTag(tag) {
+		r.faults.note(labelPlace(LabelTag), "%q, want 1 to 63 of a-z, 0-9 and -, neither first nor last a -, and none of true, 1, false, 0", tag)
 	}
-	return tag
 }
 
 // service is the service that the policy knows the pod by; without the annotation what the usual labels call it.
