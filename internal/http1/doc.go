@@ -10,7 +10,7 @@
 //
 // What a head means is decided by one strict scan of our own (scan.go, inspect.go); fasthttp reads
 // it a second time, and a head that the two read differently is refused (parsers.go). See
-// docs/adr/0002-http1-heads.md.
+// docs/adr/http1-heads-by-fasthttp.md.
 //
 // Time limits are kept by a watch that looks at all connections a few times a second (guard.go), so
 // that no timer moves while bytes do. It also notices callers that have left.
