@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"graylane/internal/mark"
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -82,7 +83,7 @@ func (q *question) answer(in io.Reader, out io.Writer) error {
 	carrier.IDs(head, &ids)
 	r.TraceID = ids.Trace()
 	incoming := policy.Incoming{Service: q.service, Edge: q.edge}
-	wire := propagate.Wire{Header: p.Header, Accept: p.AcceptHeaders, Values: p.HeaderValues, Words: p.HeaderWords}
+	wire := mark.Wire(p)
 	if tag, source, ok := carrier.Read(head, &wire, p.Intern); ok {
 		incoming.Tag, incoming.From = tag, source.String()
 	}

@@ -18,6 +18,7 @@ import (
 	"graylane/internal/discovery"
 	"graylane/internal/http1"
 	"graylane/internal/listen"
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/inbound"
@@ -132,15 +133,16 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	g := &guard{own: slices.Concat(in, out)}
 	limits := http1.Config{
 		MaxHead: s.MaxHead, MaxBody: s.MaxBody, HeadTimeout: s.HeadTimeout, Log: sc.log,
-		Keep: []string{outbound.HopsHeader},
+		Keep: []string{mark.HopsHeader},
 	}
 
 	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out, sc.files.ofApp())})
 	sc.table.Zone, sc.table.Log = s.Zone, sc.log
 	sc.owners = &discovery.Owners{Names: sc.names, Log: sc.log}
+	marks := &mark.Marker{Carrier: carrier, Ledger: ledger, Tag: s.Tag, LogInputs: s.LogInputs}
 	from := &outbound.Outbound{
-		Store: sc.store, Table: sc.table, Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-		Owner: sc.owners.At, Dial: g.dialer(g.own, sc.files.ofApp()), Tag: s.Tag, LogInputs: s.LogInputs,
+		Store: sc.store, Table: sc.table, Marks: marks, Metrics: sc.metrics,
+		Owner: sc.owners.At, Dial: g.dialer(g.own, sc.files.ofApp()),
 	}
 	sc.wireSide(sc.outbound, g, sc.files.ofApp(), from.Connect)
 	limits.Refused = sc.refused(metrics.Outbound)
@@ -154,8 +156,8 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	sc.gateway.answer(limits, outbound.Gateway{Outbound: from})
 
 	towards := &inbound.Inbound{
-		Store: sc.store, App: apps(s.App, g.dialer(g.own, sc.files.toApp())), Carrier: carrier, Ledger: ledger, Metrics: sc.metrics,
-		Service: s.Service, Tag: s.Tag, Edge: s.Edge, LogInputs: s.LogInputs,
+		Store: sc.store, App: apps(s.App, g.dialer(g.own, sc.files.toApp())), Marks: marks, Metrics: sc.metrics,
+		Service: s.Service, Edge: s.Edge,
 	}
 	sc.wireSide(sc.inbound, g, sc.files.callers(), func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error) {
 		c.Service, c.Reason, c.Endpoint = s.Service, policy.Local.String(), dst.String()

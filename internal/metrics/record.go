@@ -45,10 +45,7 @@ const (
 // Record counts a finished request, and logs it where an access log is kept. It
 // allocates only for the log, and for the first request of its kind.
 func (m *Metrics) Record(r *Record) {
-	tag := r.Tag
-	if r.Unnamed {
-		tag = Other
-	}
+	tag := r.Label()
 	m.Request(r.Direction, r.Service, tag, r.Reason, r.Status, r.Took)
 	if r.Source != "" {
 		m.TagSource(r.Direction, r.Source)
@@ -62,6 +59,14 @@ func (m *Metrics) Record(r *Record) {
 	if m.accessLog != nil {
 		m.accessLog.LogAttrs(context.Background(), slog.LevelInfo, "request", r.attrs()...)
 	}
+}
+
+// Label is the tag that the request counts under.
+func (r *Record) Label() string {
+	if r.Unnamed {
+		return Other
+	}
+	return r.Tag
 }
 
 // AccessLog makes Record write a line for each request to log. Call it before

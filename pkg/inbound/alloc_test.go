@@ -40,7 +40,7 @@ func TestARequestAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPod(t, c.policy, func(in *inbound.Inbound) {
-				in.App, in.Tag = func(netip.AddrPort) *upstream.Origin { return app }, c.tag
+				in.App, in.Marks.Tag = func(netip.AddrPort) *upstream.Origin { return app }, c.tag
 			})
 			address := strings.TrimPrefix(p.url, "http://")
 			harness.WantNoAllocs(t, address, "GET /a/b?c=d HTTP/1.1\r\nHost: users\r\n"+usual+c.headers+"\r\n", okReply)

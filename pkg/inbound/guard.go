@@ -3,7 +3,7 @@ package inbound
 import (
 	"bytes"
 
-	"graylane/internal/http1"
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
@@ -15,12 +15,11 @@ const guardHeader = "X-Graylane-Guarded"
 // leaks reports whether the request is not meant for a pod of our tag. The switch
 // turns this off: then every request is base, also at gray pods.
 func (i *Inbound) leaks(c *call) bool {
-	service := c.policy.ServiceNamed(i.Service)
-	if service == nil || !c.policy.Enabled {
+	service := c.Policy.ServiceNamed(i.Service)
+	if service == nil || !c.Policy.Enabled {
 		return false
 	}
-	i.ask(c)
-	if !service.Leaks(i.Tag, c.mark.Tag, &c.rules, c.x.Destination().Port()) {
+	if !service.Leaks(i.Marks.Tag, c.Mark.Tag, i.Marks.Rules(&c.Request), c.X.Destination().Port()) {
 		return false
 	}
 	c.service = service
@@ -29,7 +28,7 @@ func (i *Inbound) leaks(c *call) bool {
 
 // guard does with a leak what the service says.
 func (i *Inbound) guard(c *call) {
-	i.Metrics.Leak(c.service.Name, c.label(), c.service.Guard.Action)
+	i.Metrics.Leak(c.service.Name, c.Record.Label(), c.service.Guard.Action)
 	switch c.service.Guard.Action {
 	case "reject":
 		i.reject(c)
@@ -41,38 +40,37 @@ func (i *Inbound) guard(c *call) {
 }
 
 func (i *Inbound) reject(c *call) {
-	c.record.Reason, c.record.Error = policy.Leaked.String(), metrics.Leaked
-	c.x.Reply(421, metrics.Leaked, "this pod works for requests with another tag: the caller needs a sidecar, or the base address of the service")
+	c.Refuse(421, metrics.Leaked, "this pod works for requests with another tag: the caller needs a sidecar, or the base address of the service")
+	c.Record.Reason = policy.Leaked.String()
 }
 
 // redirect sends a request to the version that it is meant for, as its caller's
 // sidecar would have. A request that was sent on once and leaks again has met two
 // sidecars whose policies differ: it is refused rather than sent to and fro.
 func (i *Inbound) redirect(c *call) {
-	if c.head.Get(guardHeader) != nil {
+	if c.Head.Get(guardHeader) != nil {
 		i.reject(c)
 		return
 	}
 	if ep, pick := i.meantFor(c); ep != nil {
-		c.head.Set(guardHeader, guarded)
-		c.record.Reason, c.record.Endpoint = policy.Leaked.String(), ep.Address
-		err := c.x.Send(ep.Origin(c.head.Authority()))
-		pick.End(upstream.Result{Now: i.now(), Status: c.x.Status(), Waited: c.x.Waited(), Err: err})
-		c.fail(err)
+		c.Head.Set(guardHeader, guarded)
+		c.Record.Reason, c.Record.Endpoint = policy.Leaked.String(), ep.Address
+		err := c.X.Send(ep.Origin(c.Head.Authority()))
+		pick.End(upstream.Result{Now: i.now(), Status: c.X.Status(), Waited: c.X.Waited(), Err: err})
+		c.Fail(err)
 		return
 	}
-	c.record.Reason, c.record.Error = policy.Unavailable.String(), metrics.Unavailable
-	c.x.Reply(503, metrics.Unavailable, "no version of the service may serve this request now")
+	c.Refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
 }
 
 // meantFor returns an endpoint of the version that the policy decides for, nil for
 // none.
 func (i *Inbound) meantFor(c *call) (*upstream.Endpoint, upstream.Pick) {
-	d := c.service.Decide(c.mark.Tag)
+	d := c.service.Decide(c.Mark.Tag)
 	if d.Version == nil {
 		return nil, upstream.Pick{}
 	}
-	c.record.Version = d.Version.Tag
+	c.Record.Version = d.Version.Tag
 	group, ok := d.Version.Backend.(*upstream.Group)
 	if !ok {
 		return nil, upstream.Pick{}
@@ -91,24 +89,14 @@ func isProbe(head upstream.Head) bool {
 
 // probe hands a probe to the app, without a tag: it belongs to no chain.
 func (i *Inbound) probe(c *call) {
-	c.wire = wireOf(c.policy)
-	i.Carrier.Strip(c.head, &c.wire)
+	i.Marks.Strip(&c.Request)
 	i.send(c)
 }
 
 // send hands a request to the app, without what means something to sidecars only.
 func (i *Inbound) send(c *call) {
-	c.head.DelAlike(hopsHeader)
-	c.head.DelAlike(guardHeader)
-	c.record.Reason = policy.Local.String()
-	c.fail(c.x.Send(i.App(c.x.Destination())))
-}
-
-// fail answers what became of a request that was sent; nil: it was answered.
-func (c *call) fail(err error) {
-	if err == nil {
-		return
-	}
-	_, c.record.Error = http1.Status(err)
-	c.x.Fail(err)
+	c.Head.DelAlike(mark.HopsHeader)
+	c.Head.DelAlike(guardHeader)
+	c.Record.Reason = policy.Local.String()
+	c.Fail(c.X.Send(i.App(c.X.Destination())))
 }

@@ -21,7 +21,7 @@ func guarded(t *testing.T, action string) (gray *pod, base *[]http.Header) {
 	base = new([]http.Header)
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { *base = append(*base, r.Header.Clone()) }))
 	t.Cleanup(other.Close)
-	gray = newPod(t, "", func(in *inbound.Inbound) { in.Tag = "gray" })
+	gray = newPod(t, "", func(in *inbound.Inbound) { in.Marks.Tag = "gray" })
 	compiled, err := policy.Parse("policy.yaml", fmt.Appendf(nil, `
 apiVersion: graylane.dev/v1
 services:
@@ -109,7 +109,7 @@ func TestGuardTellsTheRightVersionWhoseTheRequestIs(t *testing.T) {
 }
 
 func TestGuardRestsWhileOff(t *testing.T) {
-	p := newPod(t, strings.Replace(off, "name: users,", "name: users, guard: reject,", 1), func(in *inbound.Inbound) { in.Tag = "gray" })
+	p := newPod(t, strings.Replace(off, "name: users,", "name: users, guard: reject,", 1), func(in *inbound.Inbound) { in.Marks.Tag = "gray" })
 	if status, _ := p.call(t); status != 200 {
 		t.Errorf("got %d, want 200", status)
 	}

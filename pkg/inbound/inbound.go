@@ -12,49 +12,33 @@ import (
 	"sync"
 	"time"
 
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
-	"graylane/pkg/propagate"
 )
 
 // Inbound is the [upstream.Handler] of requests to the app. All fields are required
-// but Service, Tag, Edge, LogInputs, Now and Rand.
+// but Service, Edge and Now.
 type Inbound struct {
 	Store *policy.Store
 	// App is where requests go. The destination is that of a redirected call, the
 	// zero value for a call to the sidecar itself.
 	App     func(dst netip.AddrPort) *upstream.Origin
-	Carrier *propagate.Carrier
-	Ledger  *propagate.Ledger
+	Marks   *mark.Marker
 	Metrics *metrics.Metrics
 
-	Service   string           // which service the pod is
-	Tag       string           // which version of it
-	Edge      bool             // believe no caller's tag, whatever the policy says of the service
-	LogInputs bool             // record what the rules read
-	Now       func() time.Time // nil: time.Now
-	Rand      func() uint64    // for shares without a key; nil: math/rand/v2
+	Service string           // which service the pod is
+	Edge    bool             // believe no caller's tag, whatever the policy says of the service
+	Now     func() time.Time // nil: time.Now
 
 	calls sync.Pool // of *call
 }
 
-// hopsHeader is how outbound sidecars count themselves; it means nothing to apps.
-const hopsHeader = "X-Graylane-Hops"
-
 // call is one request on its way in.
 type call struct {
-	x      upstream.Exchange
-	head   upstream.Head
-	policy *policy.Policy
-	wire   propagate.Wire
-	ids    propagate.IDs
-	mark   propagate.Mark
-	rules  policy.Request
-	record metrics.Record
-	start  time.Time
+	mark.Request
 
-	trusted bool            // the caller may hand over a tag
 	service *policy.Service // whose guard acts
 }
 
@@ -65,38 +49,44 @@ func (i *Inbound) Serve(x upstream.Exchange) {
 		c = new(call)
 	}
 	defer i.calls.Put(c)
-	c.x, c.head, c.policy, c.start = x, x.Head(), i.Store.Load(), i.now()
-	c.mark = propagate.Mark{}
-	c.record = metrics.Record{
-		Direction: metrics.Inbound, Service: i.Service, Version: i.Tag, Peer: x.Caller(),
-		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(),
-	}
+	c.Begin(x, metrics.Inbound, i.Store.Load(), i.now())
+	c.Record.Service, c.Record.Version = i.Service, i.Marks.Tag
 
 	switch {
-	case c.policy == nil:
-		c.record.Reason, c.record.Error = policy.Unavailable.String(), metrics.NoPolicy
-		x.Reply(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
-	case isProbe(c.head):
+	case c.Policy == nil:
+		c.Refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
+	case isProbe(c.Head):
 		i.probe(c)
 		return // not counted: it is no traffic
 	default:
 		i.hand(c)
 	}
 
-	c.record.Status, c.record.Took = x.Status(), i.now().Sub(c.start)
-	i.Metrics.Record(&c.record)
+	c.End(i.now())
+	i.Metrics.Record(&c.Record)
 }
 
 func (i *Inbound) hand(c *call) {
-	c.wire = wireOf(c.policy)
-	i.readMark(c)
-	i.remember(c)
-	i.writeMark(c)
+	i.Marks.Find(&c.Request, i.caller(c))
+	i.Marks.Remember(&c.Request)
+	i.Marks.Write(&c.Request)
 	if i.leaks(c) {
 		i.guard(c)
 		return
 	}
 	i.send(c)
+}
+
+// caller says what is believed of who sent the request. Its address decides, never
+// a header.
+func (i *Inbound) caller(c *call) mark.Caller {
+	if i.Edge || !c.Policy.Trusts(c.X.Caller().Addr()) {
+		return mark.Stranger
+	}
+	if service := c.Policy.ServiceNamed(i.Service); service != nil && service.Edge {
+		return mark.Stranger
+	}
+	return mark.Peer
 }
 
 func (i *Inbound) now() time.Time {

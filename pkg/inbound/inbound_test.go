@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/inbound"
@@ -45,7 +46,8 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 	origin := upstream.NewOrigin(app.Listener.Addr().String(), http1.OriginConfig{})
 	p.Inbound = &inbound.Inbound{
 		Store: new(policy.Store), App: func(netip.AddrPort) *upstream.Origin { return origin },
-		Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute), Metrics: metrics.New("test"), Service: "users",
+		Marks:   &mark.Marker{Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute)},
+		Metrics: metrics.New("test"), Service: "users",
 	}
 	if source != "" {
 		compiled, err := policy.Parse("policy.yaml", []byte(source))
@@ -175,7 +177,7 @@ func TestStrangerWhoRepeatsATraceIDIsNotMadeGray(t *testing.T) {
 	if got := p.seen.Get("X-Gray"); got != "base" {
 		t.Errorf("X-Gray at the app: got %q, want base", got)
 	}
-	if got := p.Ledger.Conflicts(); got != 1 {
+	if got := p.Marks.Ledger.Conflicts(); got != 1 {
 		t.Errorf("got %d conflicts, want 1", got)
 	}
 }
@@ -183,7 +185,7 @@ func TestStrangerWhoRepeatsATraceIDIsNotMadeGray(t *testing.T) {
 func TestLedgerIsIdleWhileOff(t *testing.T) {
 	p := newPod(t, off)
 	p.call(t, "Traceparent", parent)
-	if got := p.Ledger.Len(); got != 0 {
+	if got := p.Marks.Ledger.Len(); got != 0 {
 		t.Errorf("got %d remembered traces, want 0", got)
 	}
 }
@@ -210,7 +212,7 @@ func TestUndecidedRequestGoesOnWithoutATag(t *testing.T) {
 			t.Errorf("%s at the app: got %q, want none", name, got)
 		}
 	}
-	if got := p.Ledger.Len(); got != 0 {
+	if got := p.Marks.Ledger.Len(); got != 0 {
 		t.Errorf("got %d remembered traces, want 0", got)
 	}
 	if p.call(t, "X-User-Id", "7"); p.seen.Get("X-Gray") != "gray" {

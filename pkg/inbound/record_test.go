@@ -13,7 +13,7 @@ import (
 func TestATagThatThePolicyDoesNotNameIsCountedAsOtherAndLoggedAsItIs(t *testing.T) {
 	log := make(lines, 1)
 	p := newPod(t, trusting, func(in *inbound.Inbound) {
-		in.Tag = "base"
+		in.Marks.Tag = "base"
 		in.Metrics.AccessLog(slog.New(slog.NewTextHandler(log, nil)))
 	})
 	p.call(t, "X-Gray", "pr-142")

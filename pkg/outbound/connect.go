@@ -24,8 +24,8 @@ func (o *Outbound) Connect(ctx context.Context, dst netip.AddrPort, c *metrics.C
 		return o.Dial(ctx, c.Endpoint)
 	}
 	c.Service, c.Tag = service.Name, policy.Base
-	if o.Tag != "" && o.Store.Load().Enabled {
-		c.Tag = o.Tag
+	if o.Marks.Tag != "" && o.Store.Load().Enabled {
+		c.Tag = o.Marks.Tag
 	}
 	var err error
 	d := service.Decide(c.Tag)

@@ -13,7 +13,7 @@ import (
 // section 3.2), and reports whether that was all: the request is a browser's
 // question what it may do, or is not allowed.
 func (g Gateway) answered(c *call, cors *policy.Cors) bool {
-	x, head := c.x, c.head
+	x, head := c.X, c.Head
 	if cors.Origins != nil {
 		x.AddReply("Vary", "Origin") // also where there is none: a cache must not take one reply for all
 	}
@@ -29,7 +29,7 @@ func (g Gateway) answered(c *call, cors *policy.Cors) bool {
 	}
 	headers := head.Get("Access-Control-Request-Headers")
 	if !cors.AllowsOrigin(origin) || !cors.AllowsMethod(method) || preflight && !cors.AllowsHeaders(headers) {
-		c.refuse(403, metrics.CORS, "the policy does not allow this to pages of that origin")
+		c.Refuse(403, metrics.CORS, "the policy does not allow this to pages of that origin")
 		return true
 	}
 	if cors.Origins == nil {
@@ -54,7 +54,7 @@ func (g Gateway) answered(c *call, cors *policy.Cors) bool {
 	if cors.MaxAge >= 0 {
 		x.SetReply("Access-Control-Max-Age", strconv.Itoa(cors.MaxAge))
 	}
-	c.record.Service, c.record.Reason = c.service.Name, policy.Answered.String()
+	c.Record.Service, c.Record.Reason = c.service.Name, policy.Answered.String()
 	x.Reply(200, "", "")
 	return true
 }

@@ -1,10 +1,9 @@
 package outbound
 
 import (
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
-	"graylane/pkg/policy"
-	"graylane/pkg/propagate"
 )
 
 // Gateway is the [upstream.Handler] of callers from outside: the `routes` of the
@@ -17,8 +16,8 @@ type Gateway struct{ *Outbound }
 // Serve sends one request from outside to its service and counts it.
 func (g Gateway) Serve(x upstream.Exchange) {
 	c := g.begin(x, metrics.Gateway)
-	if c.policy == nil {
-		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
+	if c.Policy == nil {
+		c.Refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
 	} else {
 		g.enter(c)
 	}
@@ -26,40 +25,28 @@ func (g Gateway) Serve(x upstream.Exchange) {
 }
 
 func (g Gateway) enter(c *call) {
-	route := c.policy.RouteFor(c.head.Path())
-	if route == nil || c.head.Connect() {
-		c.refuse(404, metrics.NoRoute, "no route of the policy leads there")
+	route := c.Policy.RouteFor(c.Head.Path())
+	if route == nil || c.Head.Connect() {
+		c.Refuse(404, metrics.NoRoute, "no route of the policy leads there")
 		return
 	}
 	c.service = route.Service
 	if route.Cors != nil && g.answered(c, route.Cors) {
 		return
 	}
-	path, ok := route.Stripped(c.path[:0], c.head.Path())
+	path, ok := route.Stripped(c.path[:0], c.Head.Path())
 	if !ok {
-		c.refuse(400, metrics.BadPath, "dot segments or slashes hide in the part of the path that names the service")
+		c.Refuse(400, metrics.BadPath, "dot segments or slashes hide in the part of the path that names the service")
 		return
 	}
-	c.path = path
-	c.wire = wireOf(c.policy)
-	g.mark(c)
-	g.writeMark(c)
+	c.path, c.Record.Service = path, c.service.Name
+	// What came of ours is not believed, and must not stay where it is not replaced:
+	// the members of baggage and tracestate that nobody reads.
+	g.Marks.Strip(&c.Request)
+	g.Marks.Find(&c.Request, mark.Stranger)
+	g.Marks.Write(&c.Request)
 	if route.Strip > 0 {
-		c.head.SetPath(path) // after the rules, which see the path as it was sent
+		c.Head.SetPath(path) // after the rules, which see the path as it was sent
 	}
-	g.send(c, c.service.Decide(c.mark.Tag))
-}
-
-// mark decides whose the request is by the rules alone.
-func (g Gateway) mark(c *call) {
-	g.Carrier.IDs(c.head, &c.ids)
-	// What came of ours is not believed, and must not stay where it is not
-	// replaced: the members of baggage and tracestate that nobody reads.
-	g.Carrier.Strip(c.head, &c.wire)
-	g.Carrier.Make(c.head, &c.ids)
-	tag, source := policy.Base, propagate.SourceOff
-	if c.policy.Enabled {
-		tag, source = g.decide(c)
-	}
-	c.mark = propagate.Mark{Tag: tag, Source: source, Trace: c.ids.Trace()}
+	g.send(c, c.service.Decide(c.Mark.Tag))
 }

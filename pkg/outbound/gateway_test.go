@@ -61,7 +61,7 @@ func call(t *testing.T, method, url string, headers ...string) (*http.Response, 
 func TestGatewaySendsByPathAndBelievesNobody(t *testing.T) {
 	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
 	p := newPod(t, routed("  - {path: /crs, service: users, stripPrefix: 1}\n  - {path: /users, service: users}\n", base, gray))
-	p.Tag = "gray" // of the pod, not of its callers
+	p.Marks.Tag = "gray" // of the pod, not of its callers
 	addr := gatewayOf(t, p)
 	p.remember("gray", parent)
 	for _, c := range []struct {

@@ -4,16 +4,12 @@ import (
 	"errors"
 
 	"graylane/internal/http1"
+	"graylane/internal/mark"
 )
 
-const (
-	// HopsHeader counts the sidecars that a request has left through. It goes to
-	// hosts that a service claims, and inbound takes it off before the app.
-	HopsHeader = "X-Graylane-Hops"
-	// maxHops is far above what passes from sidecar to sidecar without an app
-	// between, which is one or two.
-	maxHops = 8
-)
+// maxHops is far above what passes from sidecar to sidecar without an app between,
+// which is one or two.
+const maxHops = 8
 
 // hopTexts is what the header says after each hop.
 var hopTexts = [maxHops][]byte{[]byte("1"), []byte("2"), []byte("3"), []byte("4"), []byte("5"), []byte("6"), []byte("7"), []byte("8")}
@@ -23,13 +19,13 @@ var hopTexts = [maxHops][]byte{[]byte("1"), []byte("2"), []byte("3"), []byte("4"
 // ours counts as none.
 func (c *call) countHop() error {
 	hops := 0
-	if v := c.head.Get(HopsHeader); len(v) == 1 && v[0] >= '1' && v[0] <= '0'+maxHops {
+	if v := c.Head.Get(mark.HopsHeader); len(v) == 1 && v[0] >= '1' && v[0] <= '0'+maxHops {
 		hops = int(v[0] - '0')
 	}
 	if hops == maxHops {
 		return &http1.Error{Op: "send", Addr: string(c.going), Reason: http1.Loop, Err: errHops}
 	}
-	c.head.Set(HopsHeader, hopTexts[hops])
+	c.Head.Set(mark.HopsHeader, hopTexts[hops])
 	return nil
 }
 

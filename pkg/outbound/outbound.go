@@ -18,19 +18,18 @@ import (
 	"sync"
 	"time"
 
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
-	"graylane/pkg/propagate"
 )
 
 // Outbound is the [upstream.Handler] of the app's calls. All fields are required
-// but Owner, Tag, LogInputs, Now and Rand; Dial is for Connect alone.
+// but Owner and Now; Dial is for Connect alone.
 type Outbound struct {
 	Store   *policy.Store
 	Table   *upstream.Table
-	Carrier *propagate.Carrier
-	Ledger  *propagate.Ledger
+	Marks   *mark.Marker
 	Metrics *metrics.Metrics
 
 	// Owner gives the service that a redirected call's destination belongs to, ""
@@ -39,27 +38,17 @@ type Outbound struct {
 
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 
-	Tag       string           // the pod's own tag; empty is base
-	LogInputs bool             // record what the rules read
-	Now       func() time.Time // nil: time.Now
-	Rand      func() uint64    // for shares without a key; nil: math/rand/v2
+	Now func() time.Time // nil: time.Now
 
 	calls sync.Pool // of *call
 }
 
 // call is one request on its way out.
 type call struct {
-	x       upstream.Exchange
-	head    upstream.Head
-	policy  *policy.Policy
-	wire    propagate.Wire
+	mark.Request
+
 	service *policy.Service
 	going   []byte // where it was going: host:port, or a host without a port; nil: nobody knows
-	ids     propagate.IDs
-	mark    propagate.Mark
-	rules   policy.Request
-	record  metrics.Record
-	start   time.Time
 	path    []byte // of the gateway: what the service gets
 
 	destination [maxAddrPort]byte // holds going
@@ -73,10 +62,10 @@ const maxAddrPort = 80
 func (o *Outbound) Serve(x upstream.Exchange) {
 	c := o.begin(x, metrics.Outbound)
 	switch {
-	case c.policy == nil:
-		c.refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
+	case c.Policy == nil:
+		c.Refuse(503, metrics.NoPolicy, "no policy is in force yet: see /ready on the health port")
 	case len(c.going) == 0:
-		c.refuse(400, metrics.NoHost, "the request names no host, so there is nowhere to send it")
+		c.Refuse(400, metrics.NoHost, "the request names no host, so there is nowhere to send it")
 	default:
 		o.route(c)
 	}
@@ -88,44 +77,40 @@ func (o *Outbound) begin(x upstream.Exchange, d metrics.Direction) *call {
 	if !ok {
 		c = new(call)
 	}
-	c.x, c.head, c.policy, c.start = x, x.Head(), o.Store.Load(), o.now()
-	c.service, c.mark, c.going = nil, propagate.Mark{}, c.goingTo()
-	c.record = metrics.Record{
-		Direction: d, Peer: x.Caller(),
-		Method: c.head.Method(), Host: c.head.Authority(), Path: c.head.Path(),
-	}
+	c.Begin(x, d, o.Store.Load(), o.now())
+	c.service, c.going = nil, c.goingTo()
 	return c
 }
 
 func (o *Outbound) end(c *call) {
-	c.record.Status, c.record.Took = c.x.Status(), o.now().Sub(c.start)
-	o.Metrics.Record(&c.record)
+	c.End(o.now())
+	o.Metrics.Record(&c.Record)
 	o.calls.Put(c)
 }
 
 func (o *Outbound) route(c *call) {
-	c.wire = wireOf(c.policy)
 	c.service = o.whose(c)
 	if c.service == nil {
 		// What the app may have forwarded of ours means nothing to strangers, and
 		// would tell them who tests what.
-		o.Carrier.Strip(c.head, &c.wire)
-		c.head.Del(HopsHeader)
+		o.Marks.Strip(&c.Request)
+		c.Head.Del(mark.HopsHeader)
 		o.pass(c)
 		return
 	}
+	c.Record.Service = c.service.Name
 	if err := c.countHop(); err != nil {
-		c.record.Service, c.record.Reason = c.service.Name, policy.Unavailable.String()
-		c.fail(err)
+		c.Record.Reason = policy.Unavailable.String()
+		c.Fail(err)
 		return
 	}
-	o.readMark(c)
-	o.writeMark(c)
+	o.Marks.Find(&c.Request, mark.App)
+	o.Marks.Write(&c.Request)
 	if len(c.service.Versions) == 0 {
 		o.pass(c)
 		return
 	}
-	o.send(c, c.service.Decide(c.mark.Tag))
+	o.send(c, c.service.Decide(c.Mark.Tag))
 }
 
 func (o *Outbound) now() time.Time {

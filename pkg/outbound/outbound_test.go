@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/internal/mark"
 	"graylane/internal/metrics"
 	"graylane/internal/upstream"
 	"graylane/pkg/outbound"
@@ -60,8 +61,8 @@ func newPod(t testing.TB, source string, options ...func(*outbound.Outbound)) *p
 		t.Fatal(err)
 	}
 	p := &pod{Outbound: &outbound.Outbound{
-		Store: new(policy.Store), Table: upstream.NewTable(http1.OriginConfig{}), Carrier: carrier,
-		Ledger: propagate.NewLedger(100, time.Minute), Metrics: metrics.New("test"),
+		Store: new(policy.Store), Table: upstream.NewTable(http1.OriginConfig{}), Metrics: metrics.New("test"),
+		Marks: &mark.Marker{Carrier: carrier, Ledger: propagate.NewLedger(100, time.Minute)},
 	}}
 	if source != "" {
 		p.apply(t, source)
@@ -278,7 +279,7 @@ func TestCallsOfOneTraceAreDecidedOnce(t *testing.T) {
 	}
 }
 
-func ofGray(o *outbound.Outbound) { o.Tag = "gray" }
+func ofGray(o *outbound.Outbound) { o.Marks.Tag = "gray" }
 
 func TestPodsOwnTagAnswersWhereNothingElseDoes(t *testing.T) {
 	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
@@ -326,8 +327,8 @@ func TestWithoutPolicyTheAppIsToldWhy(t *testing.T) {
 // remember does what the inbound side does for a request with the tag.
 func (p *pod) remember(tag, traceparent string) {
 	var ids propagate.IDs
-	p.Carrier.IDs(head{traceparent}, &ids)
-	p.Ledger.Put(time.Now(), &ids, tag)
+	p.Marks.Carrier.IDs(head{traceparent}, &ids)
+	p.Marks.Ledger.Put(time.Now(), &ids, tag)
 }
 
 // head is a request that has a traceparent and nothing else.

@@ -178,7 +178,7 @@ services:
 		t.Run(c.name, func(t *testing.T) {
 			reached := ""
 			p := newPod(t, source, func(o *outbound.Outbound) {
-				o.Tag = c.tag
+				o.Marks.Tag = c.tag
 				o.Dial = func(_ context.Context, addr string) (net.Conn, error) {
 					if slices.Contains(c.down, addr) {
 						return nil, refused

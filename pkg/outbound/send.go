@@ -12,12 +12,12 @@ import (
 
 // pass sends a request to where it was going.
 func (o *Outbound) pass(c *call) {
-	c.record.Reason = policy.PassThrough.String()
+	c.Record.Reason = policy.PassThrough.String()
 	send := relay
-	if c.x.Destination().IsValid() {
+	if c.X.Destination().IsValid() {
 		send = upstream.Exchange.Send // a redirected CONNECT is for the proxy that it was going to
 	}
-	c.fail(send(c.x, o.Table.Stranger(c.going)))
+	c.Fail(send(c.X, o.Table.Stranger(c.going)))
 }
 
 // send tries endpoints of the version that was decided for, then of the version
@@ -30,33 +30,18 @@ func (o *Outbound) send(c *call, d policy.Decision) {
 		}
 		d = c.service.Fall(d.Version.Tag)
 	}
-	c.record.Reason, c.record.Fallback = d.Reason.String(), d.Reason.Fallback()
+	c.Record.Reason, c.Record.Fallback = d.Reason.String(), d.Reason.Fallback()
 	switch {
 	case errors.Is(err, errFull):
-		c.refuse(503, metrics.Overloaded, "every endpoint that may serve this request has as many as its limit allows")
+		c.Refuse(503, metrics.Overloaded, "every endpoint that may serve this request has as many as its limit allows")
 	case d.Version != nil || reached(err):
-		c.fail(err)
+		c.Fail(err)
 	case err == nil || errors.Is(err, errNone):
-		c.refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
+		c.Refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
 	default:
 		_, why := http1.Status(err)
-		c.refuse(503, metrics.Unavailable, "no endpoint that may serve this request could be reached: "+why)
+		c.Refuse(503, metrics.Unavailable, "no endpoint that may serve this request could be reached: "+why)
 	}
-}
-
-// refuse answers in place of an endpoint.
-func (c *call) refuse(status int, reason, text string) {
-	c.record.Reason, c.record.Error = policy.Unavailable.String(), reason
-	c.x.Reply(status, reason, text)
-}
-
-// fail answers what became of a request that was sent; nil: it was answered.
-func (c *call) fail(err error) {
-	if err == nil {
-		return
-	}
-	_, c.record.Error = http1.Status(err)
-	c.x.Fail(err)
 }
 
 // try sends the request to endpoints of one version in turn, until one serves it.
@@ -66,13 +51,13 @@ func (o *Outbound) try(c *call, v *policy.Version) error {
 	if !ok {
 		return errUnbound
 	}
-	c.record.Version = v.Tag
+	c.Record.Version = v.Tag
 	err := errNone
 	pick := group.Pick(o.key(c))
 	for ep := pick.Next(o.now()); ep != nil; ep = pick.Next(o.now()) {
-		c.record.Endpoint = ep.Address
-		err = relay(c.x, ep.Origin(c.going))
-		pick.End(upstream.Result{Now: o.now(), Status: c.x.Status(), Waited: c.x.Waited(), Err: err})
+		c.Record.Endpoint = ep.Address
+		err = relay(c.X, ep.Origin(c.going))
+		pick.End(upstream.Result{Now: o.now(), Status: c.X.Status(), Waited: c.X.Waited(), Err: err})
 		if !elsewhere(err) {
 			return err
 		}
@@ -88,12 +73,11 @@ func (o *Outbound) key(c *call) uint64 {
 	if c.service.Balance.Type != "hash" {
 		return 0
 	}
-	o.ask(c)
-	if key, ok := c.policy.Key(c.service, &c.rules); ok {
+	if key, ok := c.Policy.Key(c.service, o.Marks.Rules(&c.Request)); ok {
 		return key
 	}
-	if o.Rand != nil {
-		return o.Rand()
+	if o.Marks.Rand != nil {
+		return o.Marks.Rand()
 	}
 	return rand.Uint64()
 }
