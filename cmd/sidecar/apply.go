@@ -13,10 +13,14 @@ import (
 // what only the one before had.
 func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	next, found := sc.table.Begin(), sc.finder.Begin(ctx)
+	owned := make(map[*policy.Service][]*discovery.Endpoints)
 	p.Bind(func(v *policy.Version) policy.Backend {
 		group := next.Group(versionOf(p, v))
 		if source := sc.sourceOf(v); source != nil {
+			endpoints := sc.owners.Endpoints()
 			found.Follow(source, group)
+			found.Follow(source, endpoints)
+			owned[v.Service] = append(owned[v.Service], endpoints)
 		}
 		return group
 	})
@@ -24,7 +28,7 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	sc.store.Replace(p)
 	next.Commit()
 	found.Commit()
-	sc.owners.Set(places(p))
+	sc.owners.Set(places(p, owned))
 	for _, s := range p.Services {
 		for _, v := range s.Versions {
 			if v.Tag != policy.Base {
@@ -41,11 +45,12 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	}
 }
 
-// places lists where the services of a policy are found.
-func places(p *policy.Policy) []discovery.Place {
+// places lists where the services of a policy are found; owned is what their
+// sources find.
+func places(p *policy.Policy, owned map[*policy.Service][]*discovery.Endpoints) []discovery.Place {
 	all := make([]discovery.Place, 0, len(p.Services))
 	for _, s := range p.Services {
-		place := discovery.Place{Service: s.Name, Names: slices.Clone(s.Hosts)}
+		place := discovery.Place{Service: s.Name, Names: slices.Clone(s.Hosts), Found: owned[s]}
 		for _, v := range s.Versions {
 			for _, target := range v.Endpoints {
 				place.Names = append(place.Names, target.Address)

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,5 +43,34 @@ func TestDoubtsAboutThePodAndThePolicy(t *testing.T) {
 				t.Errorf("doubts (got -, want +):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAnAddressThatAFileNamesBelongsToItsService(t *testing.T) {
+	folder := t.TempDir()
+	list, policyFile := filepath.Join(folder, "gray.json"), filepath.Join(folder, "policy.yaml")
+	write := func(name, text string) {
+		t.Helper()
+		// As a whole: half a list is none.
+		if err := os.WriteFile(name+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	endpoint := func(address string) { write(list, fmt.Sprintf(`[{"targets": [%q]}]`, address)) }
+	endpoint("192.0.2.1:8080")
+	write(policyFile, "apiVersion: graylane.dev/v1\nservices: [{name: users, versions: [{tag: base, endpoints: [\"192.0.2.9:8080\"]}, {tag: gray, file: {path: gray.json}}]}]\n")
+	r := start(t, policyFile)
+	owner := func(address string) string { return r.owners.At(netip.MustParseAddrPort(address)) }
+	eventually(t, "the file is read", func() bool { return owner("192.0.2.1:8080") == "users" })
+	if got := owner("192.0.2.9:8080"); got != "users" {
+		t.Errorf("the owner of a listed endpoint is %q, want users", got)
+	}
+	endpoint("192.0.2.2:8080")
+	eventually(t, "the file is read again", func() bool { return owner("192.0.2.2:8080") == "users" })
+	if got := owner("192.0.2.1:8080"); got != "" {
+		t.Errorf("the owner of an endpoint that has gone is %q, want none", got)
 	}
 }

@@ -2,18 +2,31 @@ package discovery
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 )
 
-func readPlace(p Place) place {
-	read := place{service: p.Service}
-	for _, text := range p.Names {
+// name is a host or an address, and the port that it stands for.
+type name struct {
+	host string
+	port uint16 // 0: every port
+}
+
+// addr gives the address, if the name is one.
+func (n name) addr() (netip.Addr, bool) {
+	addr, err := netip.ParseAddr(n.host)
+	return addr, err == nil
+}
+
+func readNames(texts []string) []name {
+	names := make([]name, 0, len(texts))
+	for _, text := range texts {
 		if n, ok := readName(text); ok {
-			read.names = append(read.names, n)
+			names = append(names, n)
 		}
 	}
-	return read
+	return names
 }
 
 // readName reads host, host:port, an IPv6 address, or [address]:port. A name with

@@ -1,6 +1,3 @@
-// Package discovery turns names into addresses and keeps them current.
-//
-// Owners answers the question that a redirected call asks: whose address is this?
 package discovery
 
 import (
@@ -19,6 +16,8 @@ type Place struct {
 	// Names are hosts and addresses, with or without a port; one without stands
 	// for every port. Names with a * are left out.
 	Names []string
+	// Found is what sources find of it. Each is of [Owners.Endpoints].
+	Found []*Endpoints
 }
 
 const (
@@ -34,7 +33,8 @@ const (
 	atOnce = 8
 )
 
-// Owners knows which service an address belongs to. It resolves no name before
+// Owners answers the question that a redirected call asks: which service does an
+// address belong to? It resolves no name before
 // the first question, so that a sidecar whose calls are not redirected asks no
 // DNS. The zero value works.
 type Owners struct {
@@ -58,25 +58,35 @@ type Owners struct {
 // that has no entry of its own. "" is an address of several services.
 type owners map[netip.AddrPort]string
 
-// place is a Place that was read: its names by the port that they stand for.
+// place is a Place that was read.
 type place struct {
 	service string
 	names   []name
+	found   []*Endpoints
 }
 
-type name struct {
-	host string
-	port uint16 // 0: every port
+// each calls f with every name of the place, those that were found included.
+func (p *place) each(f func(name)) {
+	for _, n := range p.names {
+		f(n)
+	}
+	for _, e := range p.found {
+		for _, n := range e.names {
+			f(n)
+		}
+	}
 }
 
 // Set replaces all places. Addresses count at once, names when they are resolved,
 // those that were known already at once too.
 func (o *Owners) Set(places []Place) {
 	o.mu.Lock()
+	o.use(false)
 	o.places = make([]place, 0, len(places))
 	for _, p := range places {
-		o.places = append(o.places, readPlace(p))
+		o.places = append(o.places, place{service: p.Service, names: readNames(p.Names), found: p.Found})
 	}
+	o.use(true)
 	o.publish()
 	o.mu.Unlock()
 	o.wake()
@@ -184,11 +194,11 @@ func (o *Owners) hosts() []string {
 	defer o.mu.Unlock()
 	var hosts []string
 	for _, p := range o.places {
-		for _, n := range p.names {
-			if _, err := netip.ParseAddr(n.host); err != nil {
+		p.each(func(n name) {
+			if _, ok := n.addr(); !ok {
 				hosts = append(hosts, n.host)
 			}
-		}
+		})
 	}
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
@@ -198,15 +208,15 @@ func (o *Owners) hosts() []string {
 func (o *Owners) publish() {
 	table := make(owners)
 	for _, p := range o.places {
-		for _, n := range p.names {
+		p.each(func(n name) {
 			addrs := o.known[n.host]
-			if addr, err := netip.ParseAddr(n.host); err == nil {
+			if addr, ok := n.addr(); ok {
 				addrs = []netip.Addr{addr}
 			}
 			for _, addr := range addrs {
 				table.add(netip.AddrPortFrom(addr.Unmap().WithZone(""), n.port), p.service)
 			}
-		}
+		})
 	}
 	o.table.Store(&table)
 }

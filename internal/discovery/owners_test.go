@@ -52,9 +52,9 @@ func at(t *testing.T, o *Owners, addr, want string) {
 
 func shop() []Place {
 	return []Place{
-		{"users", []string{"users", "users.shop.svc.cluster.local:8080", "*.users", "10.1.0.2", "10.1.0.3:8080", "fd01::2", "[fd01::3]:80"}},
-		{"orders", []string{"orders:80", "10.1.0.3:9090", "10.1.0.9"}},
-		{"copy", []string{"10.1.0.9"}},
+		{Service: "users", Names: []string{"users", "users.shop.svc.cluster.local:8080", "*.users", "10.1.0.2", "10.1.0.3:8080", "fd01::2", "[fd01::3]:80"}},
+		{Service: "orders", Names: []string{"orders:80", "10.1.0.3:9090", "10.1.0.9"}},
+		{Service: "copy", Names: []string{"10.1.0.9"}},
 	}
 }
 
@@ -111,7 +111,7 @@ func TestANameThatFailsKeepsItsAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dns := &names{addrs: map[string]string{"users": "10.96.0.1"}}
 		o := &Owners{resolver: dns.lookup}
-		o.Set([]Place{{"users", []string{"users"}}})
+		o.Set([]Place{{Service: "users", Names: []string{"users"}}})
 		go o.Run(t.Context())
 		at(t, o, "10.96.0.1:80", "")
 		synctest.Wait()
@@ -126,7 +126,7 @@ func TestANameThatFailsKeepsItsAddress(t *testing.T) {
 		at(t, o, "10.96.0.1:80", "users")
 
 		// A new policy keeps what is known of the names that stay.
-		o.Set([]Place{{"people", []string{"users:80"}}})
+		o.Set([]Place{{Service: "people", Names: []string{"users:80"}}})
 		at(t, o, "10.96.0.1:80", "people")
 		at(t, o, "10.96.0.1:81", "")
 	})
@@ -136,7 +136,7 @@ func TestNamesThatNeverResolveAreAskedForLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dns := &names{}
 		o := &Owners{resolver: dns.lookup}
-		o.Set([]Place{{"users", []string{"nowhere"}}})
+		o.Set([]Place{{Service: "users", Names: []string{"nowhere"}}})
 		go o.Run(t.Context())
 		at(t, o, "10.96.0.1:80", "")
 		time.Sleep(time.Hour)
@@ -154,4 +154,54 @@ func TestAnAnswerDoesNotAllocate(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { o.At(addr) }); got != 0 {
 		t.Errorf("got %v allocations, want 0", got)
 	}
+}
+
+func TestWhatSourcesFindBelongsToTheirService(t *testing.T) {
+	var o Owners
+	users, more, orders := o.Endpoints(), o.Endpoints(), o.Endpoints()
+	users.Set(targetsOf("10.1.0.20:8080", "[fd01::20]:8080"))
+	at(t, &o, "10.1.0.20:8080", "") // no policy names the source yet
+	o.Set([]Place{
+		{Service: "users", Names: []string{"10.1.0.2"}, Found: []*Endpoints{users, more}},
+		{Service: "orders", Found: []*Endpoints{orders}},
+	})
+	at(t, &o, "10.1.0.20:8080", "users")
+	at(t, &o, "[fd01::20]:8080", "users")
+	at(t, &o, "10.1.0.20:80", "")
+	at(t, &o, "10.1.0.2:80", "users")
+
+	// A new set replaces the one before, and a failing source takes nothing away.
+	users.Set(targetsOf("10.1.0.21"))
+	more.Set(targetsOf("10.1.0.22"))
+	users.Stale(errors.New("no answer"))
+	at(t, &o, "10.1.0.20:8080", "")
+	at(t, &o, "10.1.0.21:9999", "users")
+	at(t, &o, "10.1.0.22:9999", "users")
+
+	orders.Set(targetsOf("10.1.0.22"))
+	at(t, &o, "10.1.0.22:80", "") // of two services
+	orders.Set(targetsOf())
+	at(t, &o, "10.1.0.22:80", "users")
+
+	// What the policy in force does not name has no say.
+	o.Set([]Place{{Service: "orders", Found: []*Endpoints{orders}}})
+	users.Set(targetsOf("10.1.0.23"))
+	at(t, &o, "10.1.0.23:80", "")
+	at(t, &o, "10.1.0.21:80", "")
+}
+
+func TestANameThatASourceFindsIsResolvedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dns := &names{addrs: map[string]string{"pod-1": "10.1.0.31"}}
+		o := &Owners{resolver: dns.lookup}
+		found := o.Endpoints()
+		o.Set([]Place{{Service: "users", Found: []*Endpoints{found}}})
+		go o.Run(t.Context())
+		at(t, o, "10.1.0.31:80", "")
+		synctest.Wait()
+		found.Set(targetsOf("pod-1:80"))
+		synctest.Wait()
+		at(t, o, "10.1.0.31:80", "users")
+		at(t, o, "10.1.0.31:81", "")
+	})
 }
