@@ -87,7 +87,7 @@ func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
 // passes untouched, whatever it is.
 func (s *side) find(caller *net.TCPConn, c *metrics.Connection) (listen.Finding, error) {
 	c.Protocol = listen.Unknown.String()
-	if err := s.guard.arrived(c.Peer, c.Destination); err != nil {
+	if err := s.guard.arrived(caller, c.Peer, c.Destination); err != nil {
 		return listen.Finding{}, err
 	}
 	if s.store.Load() == nil {

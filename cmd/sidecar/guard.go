@@ -24,8 +24,9 @@ type guard struct {
 	turnedAt  time.Time
 }
 
-// rounds is the connections that were made and that arrived, by their ends.
-type rounds struct{ made, arrived map[ends]struct{} }
+// rounds is the connections that were made and that arrived, by their ends. Those that are closed meanwhile do not
+// count: their ends may be another connection's by now.
+type rounds struct{ made, arrived map[ends]syscall.Conn }
 
 type ends struct{ from, to netip.AddrPort }
 
@@ -37,39 +38,45 @@ var errLoop = errors.New("it leads back to this sidecar")
 
 // arrived notes a redirected connection, and refuses one that is for ourselves or
 // that we made.
-func (g *guard) arrived(peer, dst netip.AddrPort) error {
+func (g *guard) arrived(conn syscall.Conn, peer, dst netip.AddrPort) error {
 	for _, addr := range g.own {
 		if leadsTo(dst, addr) {
 			return errLoop
 		}
 	}
-	return g.note(ends{peer, dst}, func(r *rounds) (mine, other map[ends]struct{}) { return r.arrived, r.made })
+	return g.note(conn, ends{peer, dst}, func(r *rounds) (mine, other map[ends]syscall.Conn) { return r.arrived, r.made })
 }
 
 // made notes a connection of ours, and refuses one that has arrived here.
-func (g *guard) made(from, to netip.AddrPort) error {
-	return g.note(ends{from, to}, func(r *rounds) (mine, other map[ends]struct{}) { return r.made, r.arrived })
+func (g *guard) made(conn syscall.Conn, from, to netip.AddrPort) error {
+	return g.note(conn, ends{from, to}, func(r *rounds) (mine, other map[ends]syscall.Conn) { return r.made, r.arrived })
 }
 
 // note is asked at both ends of a connection, in either order: the second sees
 // what the first has noted.
-func (g *guard) note(e ends, sides func(*rounds) (mine, other map[ends]struct{})) error {
+func (g *guard) note(conn syscall.Conn, e ends, sides func(*rounds) (mine, other map[ends]syscall.Conn)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := time.Now(); g.now.made == nil || now.Sub(g.turnedAt) > turn {
 		g.then, g.turnedAt = g.now, now
-		g.now = rounds{made: make(map[ends]struct{}), arrived: make(map[ends]struct{})}
+		g.now = rounds{made: make(map[ends]syscall.Conn), arrived: make(map[ends]syscall.Conn)}
 	}
 	mine, other := sides(&g.now)
-	mine[e] = struct{}{}
+	mine[e] = conn
 	_, before := sides(&g.then)
-	if _, ok := other[e]; ok {
-		return errLoop
-	}
-	if _, ok := before[e]; ok {
+	if isOpen(other[e]) || isOpen(before[e]) {
 		return errLoop
 	}
 	return nil
+}
+
+// isOpen reports whether there is a connection that nobody here has closed.
+func isOpen(conn syscall.Conn) bool {
+	if conn == nil {
+		return false
+	}
+	raw, err := conn.SyscallConn()
+	return err == nil && raw.Control(func(uintptr) {}) == nil
 }
 
 // dialer returns the way to connect that refuses to connect to the given
@@ -101,7 +108,7 @@ func (g *guard) dialer(own []net.Addr, mark int) func(ctx context.Context, addr 
 		if err != nil {
 			return nil, err
 		}
-		if err := g.made(tcpAddr(conn.LocalAddr()), tcpAddr(conn.RemoteAddr())); err != nil {
+		if err := g.made(conn.(*net.TCPConn), tcpAddr(conn.LocalAddr()), tcpAddr(conn.RemoteAddr())); err != nil {
 			return nil, errors.Join(&http1.Error{Op: "connect", Addr: addr, Reason: http1.Loop, Err: err}, conn.Close())
 		}
 		return conn, nil
