@@ -31,7 +31,7 @@ demo: ## start the demo shop
 timing: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
 
-bench: build ## measure the sidecar beside HAProxy, nginx and plain Go proxies; flags in BENCH; see docs/performance.md
+bench: build ## measure the sidecar beside HAProxy, nginx and plain Go proxies; flags in BENCH (-tcp: raw TCP); see docs/performance.md
 	cd bench && go build -o ../bin/bench .
 	bin/bench -sidecar bin/sidecar $(BENCH)
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // contestant is a proxy that takes part.
@@ -13,6 +11,8 @@ type contestant struct {
 	name, address string
 	// command that runs it; nil: there is no proxy, callers go to the base origin.
 	command []string
+	// lonely: it cannot have as many connections as a crowd.
+	lonely bool
 }
 
 const (
@@ -21,12 +21,8 @@ const (
 	ours    = "sidecar"
 )
 
-// contestants writes what they need into dir. The first is the way without a proxy.
-func contestants(o options, dir string) ([]contestant, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+func (h *httpContest) contestants() ([]contestant, error) {
+	dir, self := h.dir, h.self
 	at := func(n int) string { return fmt.Sprintf("127.0.0.1:%d", 19100+n) }
 	all := []contestant{
 		{name: direct, address: baseOrigin},
@@ -35,7 +31,7 @@ func contestants(o options, dir string) ([]contestant, error) {
 		{name: "fasthttp forwarder", address: at(3), command: []string{self, "forwarder", at(3)}},
 		{name: "httputil.ReverseProxy", address: at(4), command: []string{self, "reverseproxy", at(4)}},
 		{name: ours, address: at(5), command: []string{
-			o.sidecar, "run", "--policy", filepath.Join(dir, "policy.yaml"), "--outbound", at(5),
+			h.sidecar, "run", "--policy", filepath.Join(dir, "policy.yaml"), "--outbound", at(5),
 			"--inbound", at(6), "--admin", at(7), "--health", at(8), "--app", at(9), "--log-level", "warn",
 		}},
 	}
@@ -46,11 +42,7 @@ func contestants(o options, dir string) ([]contestant, error) {
 			return nil, err
 		}
 	}
-	if o.only == "" {
-		return all, nil
-	}
-	wanted := append(strings.Split(o.only, ","), direct, haproxy)
-	return slices.DeleteFunc(all, func(c contestant) bool { return !slices.Contains(wanted, c.name) }), nil
+	return all, nil
 }
 
 // haproxyConfig makes ids out of one UUID, which costs least there.

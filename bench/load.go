@@ -37,19 +37,12 @@ type found struct {
 
 // runLoad plays the callers: one thread, no garbage collection, no scheduler in between.
 func runLoad(args []string) error {
-	flags := flag.NewFlagSet("load", flag.ExitOnError)
-	text := flags.String("json", "", "a load")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
 	var l load
-	if err := json.Unmarshal([]byte(*text), &l); err != nil {
+	if err := readTask(args, &l); err != nil {
 		return err
 	}
-	runtime.LockOSThread()
-	debug.SetGCPercent(-1)
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0); err != nil {
-		return fmt.Errorf("timer slack: %w", err)
+	if err := steady(); err != nil {
+		return err
 	}
 	callers, err := connect(l)
 	if err != nil {
@@ -64,6 +57,26 @@ func runLoad(args []string) error {
 	}
 	if l.Crowd {
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until whoever started this has looked
+	}
+	return nil
+}
+
+// readTask reads what a part of this binary is to do.
+func readTask(args []string, task any) error {
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	text := flags.String("json", "", "the task")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(*text), task)
+}
+
+// steady keeps what Go does by itself out of what this thread measures.
+func steady() error {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0); err != nil {
+		return fmt.Errorf("timer slack: %w", err)
 	}
 	return nil
 }

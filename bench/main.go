@@ -1,12 +1,15 @@
 // Command bench measures the sidecar beside other proxies that do the same work.
 //
-// Every contestant chooses one of two origins by X-Gray, sets X-Gray, and sets traceparent where none came. It has
-// core 1 to itself; the load and the origins have core 0. Rounds are interleaved, so that a slow minute of the machine
-// falls on all; results are medians, and ratios to HAProxy in the same round. Everything is on the loopback of a
-// network namespace of its own, where no firewall costs anything, and ends with this process.
+// There are two contests. In that of HTTP every contestant chooses one of two origins by X-Gray, sets X-Gray, and sets
+// traceparent where none came. In that of TCP (-tcp) the kernel redirects connections to it, by the rules of
+// `sidecar redirect`, and it passes on what comes.
 //
-// One binary plays all parts: `bench origin`, `bench load`, `bench forwarder` and `bench reverseproxy` are started by
-// `bench` itself.
+// A contestant has core 1 to itself; the load and the origins have core 0. Rounds are interleaved, so that a slow
+// minute of the machine falls on all; results are medians, and ratios to HAProxy in the same round. Everything is on
+// the loopback of a network namespace of its own, where nobody else's firewall costs anything, and ends with this
+// process.
+//
+// One binary plays all parts (`bench origin`, `bench load` and others), which `bench` itself starts.
 package main
 
 import (
@@ -22,6 +25,7 @@ import (
 // options of a run.
 type options struct {
 	sidecar  string
+	tcp      bool
 	rounds   int
 	phase    time.Duration
 	rate     int
@@ -39,11 +43,12 @@ func main() {
 	}
 	var o options
 	flag.StringVar(&o.sidecar, "sidecar", "", "the binary to measure (required)")
+	flag.BoolVar(&o.tcp, "tcp", false, "measure raw TCP in place of HTTP")
 	flag.IntVar(&o.rounds, "rounds", 5, "how often everything is measured, 1 to 20")
 	flag.DurationVar(&o.phase, "phase", 3*time.Second, "length of one measurement, 500ms to 30s")
-	flag.IntVar(&o.rate, "rate", 2000, "requests a second of the measurement at a fixed rate")
+	flag.IntVar(&o.rate, "rate", 2000, "requests, or connections, a second of the measurement at a fixed rate")
 	flag.StringVar(&o.only, "only", "", "comma list of contestants (default all)")
-	flag.BoolVar(&o.crowd, "crowd", true, "measure memory at 1,000 and 10,000 connections too")
+	flag.BoolVar(&o.crowd, "crowd", true, "measure memory at thousands of connections too")
 	flag.DurationVar(&o.patience, "patience", time.Minute, "how long to wait, each time, for a machine that does nothing else")
 	flag.Parse()
 	exitOn(check(&o))
@@ -58,6 +63,7 @@ func main() {
 func parts() map[string]func(args []string) error {
 	return map[string]func(args []string) error{
 		"origin": runOrigin, "load": runLoad, "forwarder": runForwarder, "reverseproxy": runReverseProxy,
+		"tcporigin": runTCPOrigin, "tcpforwarder": runTCPForwarder, "visits": runVisits, "streams": runStreams,
 	}
 }
 
@@ -70,7 +76,7 @@ func check(o *options) error {
 		return err
 	}
 	o.sidecar = path
-	for _, program := range []string{"taskset", "haproxy", "nginx"} {
+	for _, program := range []string{"taskset", "setpriv", "haproxy", "nginx"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("%w: apt-get install haproxy nginx-light util-linux", err)
 		}

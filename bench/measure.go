@@ -1,16 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 )
 
@@ -26,31 +18,36 @@ type samples map[measure]float64
 // bench is a run under way.
 type bench struct {
 	options
-	dir    string
-	self   string
-	origin *process
+	contest contest
+	dir     string
+	self    string
+	origins *process
 }
 
-// round measures one contestant once.
-func (b *bench) round(c contestant, first bool) (samples, error) {
+// httpContest is about requests.
+type httpContest struct{ *bench }
+
+func (h *httpContest) origin() (part, address string) { return "origin", grayOrigin }
+
+func (h *httpContest) round(c contestant, first bool) (samples, error) {
 	s := samples{}
 	var p *process
 	if c.command != nil {
 		var err error
-		if p, err = start(proxyCore, c.address, filepath.Join(b.dir, "proxy.log"), c.command); err != nil {
+		if p, err = start(proxyCore, c.address, filepath.Join(h.dir, "proxy.log"), c.command); err != nil {
 			return nil, err
 		}
 		defer p.stop()
 		time.Sleep(rest)
 		s[memoryIdle] = mebibytes(p.memory())
 	}
-	warm := b.load(c, middleSize)
+	warm := h.load(c, middleSize)
 	warm.Duration = time.Second
-	if _, err := b.play(p, warm); err != nil {
+	if _, err := h.play(p, warm); err != nil {
 		return nil, err
 	}
 	for size, m := range bySize() {
-		f, err := b.play(p, b.load(c, size))
+		f, err := h.play(p, h.load(c, size))
 		if err != nil {
 			return nil, err
 		}
@@ -61,14 +58,14 @@ func (b *bench) round(c contestant, first bool) (samples, error) {
 		if p == nil {
 			continue
 		}
-		s[m.cpu] = f.cpuEach
+		s[m.cpu] = f.cpuEach()
 		if size == middleSize {
 			s[memory64] = mebibytes(f.memory)
 		}
 	}
-	fixed := b.load(c, middleSize)
-	fixed.Rate = b.rate
-	f, err := b.play(p, fixed)
+	fixed := h.load(c, middleSize)
+	fixed.Rate = h.rate
+	f, err := h.play(p, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -76,124 +73,56 @@ func (b *bench) round(c contestant, first bool) (samples, error) {
 	if p == nil {
 		return s, nil
 	}
-	s[cpuFixed] = f.cpuEach
-	if b.crowd && first {
-		err = b.crowds(c, p, s)
+	s[cpuFixed] = f.cpuEach()
+	if h.crowd && first {
+		err = h.crowds(c, p, s)
 	}
 	return s, err
 }
 
-func (b *bench) load(c contestant, size int) load {
-	return load{Address: c.address, Size: size, Connections: connections, Duration: b.phase, Mixed: c.command != nil}
+func (h *httpContest) load(c contestant, size int) load {
+	return load{Address: c.address, Size: size, Connections: connections, Duration: h.phase, Mixed: c.command != nil}
 }
 
 // played is what a load found, and what it cost.
 type played struct {
 	found
-	cpuEach float64 // of the proxy, microseconds a request
-	memory  int64   // the most that the proxy had
-	foreign float64 // of a core, that nobody of ours used
+	cost
 }
 
-// play runs a load against a proxy, which may be none.
-func (b *bench) play(p *process, l load) (played, error) {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return played{}, err
-	}
-	var out, complaints bytes.Buffer
-	cmd := exec.Command("taskset", "-c", loadCore, b.self, "load", "-json", string(text))
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+// cpuEach is the proxy's, in microseconds for each request or connection.
+func (p *played) cpuEach() float64 { return float64(p.cpu.Nanoseconds()) / 1e3 / float64(p.All) }
 
-	before, ours, all, begin := p.cpuOrNone(), b.origin.cpu(), busy(), time.Now()
-	if err := cmd.Start(); err != nil {
-		return played{}, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+// play runs a load against a proxy, which may be none.
+func (h *httpContest) play(p *process, l load) (played, error) {
 	r := played{}
-	for over := false; !over; {
-		select {
-		case err = <-ended:
-			over = true
-		case <-time.After(100 * time.Millisecond):
-			if p != nil {
-				r.memory = max(r.memory, p.memory())
-			}
-		}
-	}
-	used, took := p.cpuOrNone()-before, time.Since(begin)
-	if err != nil {
-		return r, fmt.Errorf("load on %s: %w: %s", l.Address, err, complaints.String())
-	}
-	if err := json.Unmarshal(out.Bytes(), &r.found); err != nil {
-		return r, err
+	var err error
+	if r.cost, err = h.charge(p, "load", l, &r.found); err != nil {
+		return r, fmt.Errorf("on %s: %w", l.Address, err)
 	}
 	if r.Wrong > 0 || r.All == 0 {
 		return r, fmt.Errorf("load on %s: %d of %d replies are wrong", l.Address, r.Wrong, r.All)
 	}
-	load := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	others := busy() - all - used - load - (b.origin.cpu() - ours)
-	r.foreign = max(0, others.Seconds()/took.Seconds())
-	r.cpuEach = float64(used.Microseconds()) / float64(r.All)
 	return r, nil
 }
 
-// cpuOrNone is cpu where there is a process.
-func (p *process) cpuOrNone() time.Duration {
-	if p == nil {
-		return 0
-	}
-	return p.cpu()
-}
-
 // crowds measures memory with many connections that have had one request each.
-func (b *bench) crowds(c contestant, p *process, s samples) error {
+func (h *httpContest) crowds(c contestant, p *process, s samples) error {
 	for n, m := range map[int]measure{1000: memory1000, crowdLarge: memory10000} {
-		l := b.load(c, middleSize)
+		l := h.load(c, middleSize)
 		l.Connections, l.Crowd = n, true
-		err := b.withCrowd(l, func() { s[m] = mebibytes(p.memory()) })
+		var f found
+		err := h.hold("load", l, &f, func() error {
+			if f.Wrong > 0 || f.All != n {
+				return fmt.Errorf("%d of %d replies came, %d of them wrong", f.All, n, f.Wrong)
+			}
+			time.Sleep(rest)
+			s[m] = mebibytes(p.memory())
+			return nil
+		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// withCrowd calls look while the connections are open.
-func (b *bench) withCrowd(l load, look func()) error {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command("taskset", "-c", loadCore, b.self, "load", "-json", string(text))
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	var f found
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err == nil {
-		err = json.Unmarshal([]byte(strings.TrimSpace(line)), &f)
-	}
-	if err == nil && (f.Wrong > 0 || f.All != l.Connections) {
-		err = fmt.Errorf("%d of %d replies came, %d of them wrong", f.All, l.Connections, f.Wrong)
-	}
-	if err == nil {
-		time.Sleep(rest)
-		look()
-	}
-	return errors.Join(err, in.Close(), cmd.Wait())
-}
-
-func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// prove checks that a contestant does the work before anything is measured.
-func (b *bench) prove(c contestant) error {
+func (h *httpContest) prove(c contestant) error {
 	if c.command == nil {
 		return nil
 	}
-	p, err := start(proxyCore, c.address, filepath.Join(b.dir, "proxy.log"), c.command)
+	p, err := start(proxyCore, c.address, filepath.Join(h.dir, "proxy.log"), c.command)
 	if err != nil {
 		return err
 	}

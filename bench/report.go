@@ -40,27 +40,18 @@ func bySize() iter.Seq2[int, sized] {
 	}
 }
 
-func bySize1K() sized {
-	for size, m := range bySize() {
-		if size == middleSize {
-			return m
-		}
-	}
-	return sized{}
-}
-
 // report is one table: medians, and ratios to HAProxy in the same round.
-func report(o options, all []contestant, results map[string][]samples) string {
+func report(k contest, all []contestant, results map[string][]samples) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d CPUs, %s; one core for the proxy, one for origins and load.\n", model(), runtime.NumCPU(), kernel())
-	fmt.Fprintf(&b, "%d interleaved rounds of %v; %d connections; fixed rate %d requests/s of 1 KB.\n", o.rounds, o.phase, connections, o.rate)
+	fmt.Fprintln(&b, k.about())
 	fmt.Fprintf(&b, "Each cell: median (median of the ratios to %s in the same round; least to most). The latencies of proxies are what they add to %s.\n\n", haproxy, direct)
 	b.WriteString("|  |")
 	for _, c := range all {
 		fmt.Fprintf(&b, " %s |", c.name)
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(all)) + "\n")
-	for _, m := range lines() {
+	for _, m := range k.lines() {
 		fmt.Fprintf(&b, "| %s |", m)
 		for _, c := range all {
 			fmt.Fprintf(&b, " %s |", cell(c.name, m, results))
@@ -77,7 +68,11 @@ func report(o options, all []contestant, results map[string][]samples) string {
 	return b.String()
 }
 
-func lines() []measure {
+func (h *httpContest) about() string {
+	return fmt.Sprintf("%d interleaved rounds of %v; %d connections; fixed rate %d requests/s of 1 KB.", h.rounds, h.phase, connections, h.rate)
+}
+
+func (h *httpContest) lines() []measure {
 	var requests, cpu []measure
 	for _, m := range bySize() {
 		requests, cpu = append(requests, m.requests), append(cpu, m.cpu)
@@ -90,11 +85,7 @@ func cell(name string, m measure, results map[string][]samples) string {
 	if len(values) == 0 {
 		return "–"
 	}
-	format := "%.1f"
-	if median(values) >= 1000 {
-		format = "%.0f"
-	}
-	text := fmt.Sprintf(format, median(values))
+	text := figure(median(values))
 	var ratios []float64
 	if reference := valuesOf(haproxy, m, results); name != direct && name != haproxy && len(reference) == len(values) {
 		for i := range values {
@@ -105,6 +96,18 @@ func cell(name string, m measure, results map[string][]samples) string {
 		text += fmt.Sprintf(" (%.2f; %.2f to %.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	return text
+}
+
+// figure writes three digits or more.
+func figure(v float64) string {
+	switch {
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 1000:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.0f", v)
+	}
 }
 
 // valuesOf are those of all rounds; latencies of proxies less those of the direct way.
