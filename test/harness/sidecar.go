@@ -69,9 +69,15 @@ func (s *Sidecar) Policy(t testing.TB) PolicyInForce {
 // Metric sums the samples of one metric whose labels hold all the given ones, each written as `name="value"`.
 func (s *Sidecar) Metric(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
-	_, body := Page("http://" + s.Health + "/metrics")
+	_, page := Page("http://" + s.Health + "/metrics")
+	return Sum(t, page, name, labels...)
+}
+
+// Sum is Metric of a page of metrics.
+func Sum(t testing.TB, page, name string, labels ...string) float64 {
+	t.Helper()
 	sum := 0.0
-	for line := range strings.Lines(body) {
+	for line := range strings.Lines(page) {
 		rest, found := strings.CutPrefix(line, name)
 		if !found || (rest[0] != '{' && rest[0] != ' ') {
 			continue

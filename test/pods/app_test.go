@@ -1,4 +1,4 @@
-package pods_test
+package pods
 
 import (
 	"context"
@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // appVariable makes this test's binary an app: it holds the app's arguments.
@@ -22,6 +25,31 @@ type app struct {
 	name   string // "orders-gray"
 	next   string // host and port of the service that it calls; none: the chain ends here
 	client *http.Client
+}
+
+// startApp starts one in a pod, and waits until it serves.
+func startApp(t *testing.T, p *Pod, args ...string) {
+	t.Helper()
+	p.Launch(t, p.Name, AppUser, []string{appVariable + "=" + strings.Join(args, " ")}, self(t))
+	harness.WaitFor(t, p.Name+"'s app serves", func() bool {
+		status, _ := Get(t, p.cluster.Client, 0, "http://"+p.Addr+":8080/headers")
+		return status == http.StatusOK
+	})
+}
+
+// self is a copy of this test's binary that other users may run: go test keeps it in a folder of ours alone.
+func self(t *testing.T) string {
+	t.Helper()
+	path := harness.Scratch("app")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	own, err := os.Executable()
+	harness.Must(t, err)
+	text, err := os.ReadFile(own)
+	harness.Must(t, err)
+	harness.Must(t, os.WriteFile(path, text, 0o755))
+	return path
 }
 
 // runApp serves one app until the process is killed.

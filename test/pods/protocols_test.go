@@ -1,4 +1,4 @@
-package pods_test
+package pods
 
 import (
 	"bufio"
@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,19 +18,18 @@ import (
 
 // pair is two pods without apps: a test serves in one and calls from the other, as the apps' user.
 type pair struct {
-	*cluster
-	caller, callee *pod
+	*Cluster
+	caller, callee *Pod
 }
 
 // newPair starts the pods with a policy that names the callee "users"; none if empty.
-func newPair(t *testing.T, policy string, flags ...string) *pair {
+func newPair(t *testing.T, policy string) *pair {
 	t.Helper()
-	p := &pair{cluster: newCluster(t)}
-	p.caller = p.start(t, "orders-base", podConfig{service: "orders", tag: "base", flags: flags})
-	p.callee = p.start(t, "users-base", podConfig{service: "users", tag: "base", flags: flags})
+	p := &pair{Cluster: NewCluster(t)}
+	p.caller = p.Start(t, "orders-base", Config{Service: "orders", Tag: "base"})
+	p.callee = p.Start(t, "users-base", Config{Service: "users", Tag: "base"})
 	if policy != "" {
-		p.write(t, policy)
-		p.ready(t, policy, p.caller, p.callee)
+		p.Apply(t, policy)
 	}
 	return p
 }
@@ -67,14 +65,9 @@ func serveIn(t *testing.T, where *netns.Space, addr string, serve func(conn *net
 // dial connects from the caller's app.
 func (p *pair) dial(t *testing.T, addr string) *net.TCPConn {
 	t.Helper()
-	conn, err := p.caller.Dial(t, appUser, addr)
+	conn, err := p.caller.Dial(t, AppUser, addr)
 	harness.Must(t, err)
 	return conn
-}
-
-// both gives the address of the callee for each family.
-func (p *pair) both(port int) []string {
-	return []string{fmt.Sprintf("%s:%d", p.callee.addr, port), fmt.Sprintf("[%s]:%d", p.callee.addr6, port)}
 }
 
 func send(t *testing.T, conn net.Conn, text string) {
@@ -91,45 +84,6 @@ func wantRead(t *testing.T, conn io.Reader, want string) {
 	}
 }
 
-func TestServersThatSpeakFirst(t *testing.T) {
-	p := newPair(t, plainPolicy)
-	for _, port := range []int{25, 7777} { // one is known, the other is not
-		p.serve(t, fmt.Sprintf(":%d", port), func(conn *net.TCPConn) {
-			fmt.Fprint(conn, "220 mail\r\n")
-			line, _ := bufio.NewReader(conn).ReadString('\n') // what came is what counts
-			fmt.Fprint(conn, "250 "+line)
-		})
-		for _, addr := range p.both(port) {
-			begin := time.Now()
-			conn := p.dial(t, addr)
-			wantRead(t, conn, "220 mail\r\n")
-			if took := time.Since(begin); took > 3*time.Second { // it is 0.1 s where nothing else runs
-				t.Errorf("%s: the banner took %v", addr, took)
-			}
-			send(t, conn, "EHLO a\r\n")
-			wantRead(t, conn, "250 EHLO a\r\n")
-		}
-	}
-}
-
-func TestClientsThatSpeakFirst(t *testing.T) {
-	p := newPair(t, plainPolicy)
-	p.serve(t, ":6379", func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) }) // ends with its caller
-	for _, bytes := range []string{
-		"*1\r\n$4\r\nPING\r\n", "PING\r\n", "SET a b\r\n", "\x00\x00\x00\x08\x04\xd2\x16\x2f", "hello", "\x10\x0c\x00\x04MQTT\x04\x02",
-	} {
-		for _, addr := range p.both(6379) {
-			begin := time.Now()
-			conn := p.dial(t, addr)
-			send(t, conn, bytes)
-			wantRead(t, conn, bytes)
-			if took := time.Since(begin); took > 5*time.Second { // half of what bytes that may become HTTP are waited for
-				t.Errorf("%q to %s: the answer took %v", bytes, addr, took)
-			}
-		}
-	}
-}
-
 func TestALargeTransferWithHalfClose(t *testing.T) {
 	const size = 1 << 30
 	p := newPair(t, plainPolicy)
@@ -138,7 +92,7 @@ func TestALargeTransferWithHalfClose(t *testing.T) {
 		n, err := compare(conn, block)
 		fmt.Fprintf(conn, "%d %v", n, err) // after the caller has ended its side
 	})
-	conn := p.dial(t, p.callee.addr+":9000")
+	conn := p.dial(t, p.callee.Addr+":9000")
 	harness.Must(t, conn.SetDeadline(time.Now().Add(3*time.Minute)))
 	begin := time.Now()
 	for range size / len(block) {
@@ -170,42 +124,6 @@ func compare(r io.Reader, block []byte) (n int, err error) {
 	}
 }
 
-func TestResetsArrive(t *testing.T) {
-	p := newPair(t, plainPolicy)
-	p.serve(t, ":9000", func(conn *net.TCPConn) {
-		fmt.Fprint(conn, "hello")
-		wantRead(t, conn, "reset me")
-		_ = conn.SetLinger(0) // a closed one is reset too
-	})
-	conn := p.dial(t, p.callee.addr+":9000")
-	wantRead(t, conn, "hello")
-	send(t, conn, "reset me")
-	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("got %d bytes, %v, want a reset", n, err)
-	}
-}
-
-func TestClosedPorts(t *testing.T) {
-	p := newPair(t, plainPolicy)
-	p.serve(t, "127.0.0.1:9090", func(conn *net.TCPConn) { fmt.Fprint(conn, "private") })
-	for _, port := range []int{8080, 9090} { // nobody listens, or on loopback alone
-		for _, addr := range p.both(port) {
-			// A kubelet's probe, or any caller without a sidecar.
-			if conn, err := p.client.Dial(t, 0, addr); !errors.Is(err, syscall.ECONNREFUSED) {
-				t.Errorf("%s from outside: got %v, %v, want refused", addr, conn, err)
-			}
-			// The caller's own sidecar has accepted by then, so that a reset is what is left.
-			conn, err := p.caller.Dial(t, appUser, addr)
-			if err == nil {
-				_, err = conn.Read(make([]byte, 1))
-			}
-			if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.ECONNREFUSED) {
-				t.Errorf("%s from a pod: got %v, want a reset", addr, err)
-			}
-		}
-	}
-}
-
 func TestHTTPGoesToThePortThatItWasFor(t *testing.T) {
 	p := newPair(t, plainPolicy)
 	for _, port := range []int{8080, 8081, 9999} {
@@ -213,12 +131,12 @@ func TestHTTPGoesToThePortThatItWasFor(t *testing.T) {
 		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, "%d %q %q", port, r.Host, r.Header["X-Forwarded-For"])
 		}))
-		for _, addr := range p.both(port) {
+		for _, addr := range p.callee.At(port) {
 			want := fmt.Sprintf("%d %q []", port, addr)
-			if status, got := p.get(t, p.client, 0, "http://"+addr+"/"); status != 200 || got != want {
+			if status, got := Get(t, p.Client, 0, "http://"+addr+"/"); status != 200 || got != want {
 				t.Errorf("%s from outside: got %d %q, want %q", addr, status, got, want)
 			}
-			if status, got := p.get(t, p.caller.Space, appUser, "http://"+addr+"/"); status != 200 || got != want {
+			if status, got := Get(t, p.caller.Space, AppUser, "http://"+addr+"/"); status != 200 || got != want {
 				t.Errorf("%s from a pod: got %d %q, want %q", addr, status, got, want)
 			}
 		}
@@ -228,7 +146,7 @@ func TestHTTPGoesToThePortThatItWasFor(t *testing.T) {
 func TestStrangersGetNothingOfOurs(t *testing.T) {
 	p := newPair(t, plainPolicy)
 	seen := make(chan string, 1)
-	serveIn(t, p.client, ":80", func(conn *net.TCPConn) {
+	serveIn(t, p.Client, ":80", func(conn *net.TCPConn) {
 		head, err := http.ReadRequest(bufio.NewReader(conn))
 		if err != nil {
 			t.Error(err)
@@ -239,8 +157,8 @@ func TestStrangersGetNothingOfOurs(t *testing.T) {
 		seen <- b.String()
 		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 	})
-	for _, host := range []string{"example.com", clientAddr, "nobody.knows:80"} {
-		conn := p.dial(t, clientAddr+":80")
+	for _, host := range []string{"example.com", ClientAddr, "nobody.knows:80"} {
+		conn := p.dial(t, ClientAddr+":80")
 		send(t, conn, "GET /a//b/../c?d HTTP/1.1\r\nHost: "+host+"\r\nX-Gray: gray\r\nX-Graylane-Hops: 3\r\nx-lower: 1\r\n\r\n")
 		wantRead(t, conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		if got, want := <-seen, "X-Lower: 1\r\n"; got != want {
@@ -248,7 +166,7 @@ func TestStrangersGetNothingOfOurs(t *testing.T) {
 		}
 	}
 	// Without a Host there is a destination still (RFC 9112, 3.2: HTTP/1.0).
-	conn := p.dial(t, clientAddr+":80")
+	conn := p.dial(t, ClientAddr+":80")
 	send(t, conn, "GET / HTTP/1.0\r\n\r\n")
 	if reply, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(reply), "HTTP/1.") {
 		t.Errorf("without a Host: got %q, %v, want a reply", reply, err)
@@ -268,7 +186,7 @@ func TestUpgradedConnections(t *testing.T) {
 		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x05hello")
 		_, _ = io.Copy(conn, r) // ends with its caller
 	})
-	for _, addr := range p.both(8080) {
+	for _, addr := range p.callee.At(8080) {
 		conn := p.dial(t, addr)
 		send(t, conn, "GET /chat HTTP/1.1\r\nHost: users\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x02hi")
 		r := bufio.NewReader(conn)
@@ -284,24 +202,15 @@ func TestUpgradedConnections(t *testing.T) {
 
 func TestEverythingPassesBeforeAPolicy(t *testing.T) {
 	p := newPair(t, "")
+	const request = "GET / HTTP/1.1\r\n\r\n" // without a Host, which no HTTP proxy would pass
 	p.serve(t, ":8080", func(conn *net.TCPConn) {
-		head := make([]byte, len("GET / HTTP/1.1\r\n\r\n"))
+		head := make([]byte, len(request))
 		_, err := io.ReadFull(conn, head)
 		fmt.Fprintf(conn, "%s %v", head, err)
 	})
-	for _, addr := range p.both(8080) {
-		harness.WaitFor(t, "the sidecars listen, and pass a request on as it came", func() bool {
-			conn, err := p.caller.Dial(t, appUser, addr)
-			if err != nil {
-				return false
-			}
-			// Without a Host, which no HTTP proxy would pass. It fails while a sidecar resets what
-			// it cannot pass on yet.
-			if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n"); err != nil {
-				return false
-			}
-			got, err := io.ReadAll(conn)
-			return err == nil && string(got) == "GET / HTTP/1.1\r\n\r\n <nil>"
-		})
+	for _, addr := range p.callee.At(8080) {
+		conn := p.dial(t, addr)
+		send(t, conn, request)
+		wantRead(t, conn, request+" <nil>")
 	}
 }

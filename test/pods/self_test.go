@@ -1,4 +1,4 @@
-package pods_test
+package pods
 
 import (
 	"errors"
@@ -14,27 +14,30 @@ import (
 
 func TestAPodThatCallsItself(t *testing.T) {
 	s := newShop(t, ordersAddr, usersAddr)
-	policy := s.policyFor(address4)
-	s.write(t, policy)
-	s.ready(t, policy, s.pods()...)
+	s.Apply(t, s.policyFor(address4))
 	for _, c := range []struct {
 		name, url string
 		want      string
 	}{
-		{"by its address", "http://" + s.users.addr + ":8080/", "users-base"},
-		{"by its IPv6 address", "http://[" + s.users.addr6 + "]:8080/", "users-base"},
+		{"by its address", "http://" + s.users.Addr + ":8080/", "users-base"},
+		{"by its IPv6 address", "http://[" + s.users.Addr6 + "]:8080/", "users-base"},
 		{"by its service", "http://users/", "users-base"},
 		{"by its service's IPv6 address", "http://[" + usersAddr6 + "]/", "users-base"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := passes(t, s)
 			query := url.Values{"url": {c.url}}
-			status, got := s.get(t, s.client, 0, "http://"+s.users.addr+":8080/call?"+query.Encode())
+			status, got := Get(t, s.Client, 0, "http://"+s.users.Addr+":8080/call?"+query.Encode())
 			if status != http.StatusOK || got != c.want {
 				t.Errorf("got %d %q, want 200 %q", status, got, c.want)
 			}
-			after := passes(t, s)
-			// One came in from us; the app's call to itself went out once, and in again once at most.
+			// One came in from us; the app's call to itself went out once, and in again once at most. They are
+			// counted when they have ended, which is after the answers came.
+			var after passed
+			harness.WaitFor(t, "the calls are counted", func() bool {
+				after = passes(t, s)
+				return after.out > before.out && after.in > before.in
+			})
 			if out := after.out - before.out; out != 1 {
 				t.Errorf("the call went out %v times, want once", out)
 			}
@@ -51,24 +54,23 @@ func passes(t *testing.T, s *shop) passed {
 	t.Helper()
 	const requests = "graylane_requests_total"
 	return passed{
-		in:  s.users.metric(t, s.cluster, requests, `direction="inbound"`),
-		out: s.users.metric(t, s.cluster, requests, `direction="outbound"`),
+		in:  s.users.Metric(t, requests, `direction="inbound"`),
+		out: s.users.Metric(t, requests, `direction="outbound"`),
 	}
 }
 
 func TestCallsThatComeBackAreRefusedAtOnce(t *testing.T) {
-	c := newCluster(t)
+	c := NewCluster(t)
 	// The rules leave another user's calls alone than the sidecar's: all that it sends comes back to it.
-	p := c.start(t, "users-base", podConfig{service: "users", tag: "base", redirect: []string{"--uid", "1400"}})
-	c.write(t, plainPolicy)
-	c.ready(t, plainPolicy, p)
-	serveIn(t, c.client, ":80", func(conn *net.TCPConn) { t.Error("the loop has let a call through") })
+	p := c.Start(t, "users-base", Config{Service: "users", Tag: "base", Redirect: []string{"--uid", "1400"}})
+	c.Apply(t, plainPolicy)
+	serveIn(t, c.Client, ":80", func(conn *net.TCPConn) { t.Error("the loop has let a call through") })
 
-	status, body := c.get(t, p.Space, appUser, "http://"+clientAddr+"/")
+	status, body := Get(t, p.Space, AppUser, "http://"+ClientAddr+"/")
 	if status/100 != 5 {
 		t.Errorf("got %d %q, want an error", status, body)
 	}
-	conn, err := p.Dial(t, appUser, clientAddr+":80")
+	conn, err := p.Dial(t, AppUser, ClientAddr+":80")
 	if err == nil {
 		send(t, conn, "\x00binary")
 		_, err = conn.Read(make([]byte, 1))
@@ -77,25 +79,24 @@ func TestCallsThatComeBackAreRefusedAtOnce(t *testing.T) {
 		t.Errorf("got %v, want a reset", err)
 	}
 	harness.WaitFor(t, "the sidecar says why", func() bool {
-		return strings.Contains(p.sidecar.Log.String(), "leads back to this sidecar")
+		return strings.Contains(p.Sidecar.Log.String(), "leads back to this sidecar")
 	})
-	if n := strings.Count(p.sidecar.Log.String(), "leads back to this sidecar"); n > 10 {
+	if n := strings.Count(p.Sidecar.Log.String(), "leads back to this sidecar"); n > 10 {
 		t.Errorf("got %d lines of it, want one for each attempt", n)
 	}
 }
 
 func TestThePortsOfTheSidecarAreNoWayRound(t *testing.T) {
-	c := newCluster(t)
-	p := c.start(t, "users-base", podConfig{service: "users", tag: "base"})
-	c.write(t, plainPolicy)
-	c.ready(t, plainPolicy, p)
-	for _, addr := range []string{p.addr + ":15001", p.addr + ":15000"} {
-		if conn, err := c.client.Dial(t, 0, addr); !errors.Is(err, syscall.ECONNREFUSED) {
+	c := NewCluster(t)
+	p := c.Start(t, "users-base", Config{Service: "users", Tag: "base"})
+	c.Apply(t, plainPolicy)
+	for _, addr := range []string{p.Addr + ":15001", p.Addr + ":15000"} {
+		if conn, err := c.Client.Dial(t, 0, addr); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%s from outside: got %v, %v, want refused", addr, conn, err)
 		}
 	}
 	// The app calls the inbound side of its own pod.
-	conn, err := p.Dial(t, appUser, p.addr+":15006")
+	conn, err := p.Dial(t, AppUser, p.Addr+":15006")
 	if err == nil {
 		send(t, conn, "GET / HTTP/1.1\r\nHost: users\r\n\r\n")
 		_, err = conn.Read(make([]byte, 1))

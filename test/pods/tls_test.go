@@ -1,4 +1,4 @@
-package pods_test
+package pods
 
 import (
 	"crypto/ecdsa"
@@ -57,7 +57,7 @@ func (a *authority) sign(t *testing.T, name string) tls.Certificate {
 }
 
 // greet is a TLS server that wants a certificate, and says who it is and who calls.
-func (a *authority) greet(t *testing.T, p *pod, port int, name string) {
+func (a *authority) greet(t *testing.T, p *Pod, port int, name string) {
 	t.Helper()
 	config := &tls.Config{
 		Certificates: []tls.Certificate{a.sign(t, "users")}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool,
@@ -73,14 +73,14 @@ func (a *authority) greet(t *testing.T, p *pod, port int, name string) {
 }
 
 // call gives what the server says to a pod's app.
-func (a *authority) call(t *testing.T, p *pod, addr, serverName string) string {
+func (a *authority) call(t *testing.T, p *Pod, addr, serverName string) string {
 	t.Helper()
-	raw, err := p.Dial(t, appUser, addr)
+	raw, err := p.Dial(t, AppUser, addr)
 	if err != nil {
 		return err.Error()
 	}
 	conn := tls.Client(raw, &tls.Config{
-		ServerName: serverName, RootCAs: a.pool, Certificates: []tls.Certificate{a.sign(t, p.name)},
+		ServerName: serverName, RootCAs: a.pool, Certificates: []tls.Certificate{a.sign(t, p.Name)},
 		// Without a name there is none to check: the certificate counts, not whose it is.
 		InsecureSkipVerify: serverName == "",
 	})
@@ -93,40 +93,39 @@ func (a *authority) call(t *testing.T, p *pod, addr, serverName string) string {
 }
 
 func TestTLSIsUntouchedAndGoesToTheVersionOfThePod(t *testing.T) {
-	c := newCluster(t)
-	base := c.start(t, "orders-base", podConfig{service: "orders", tag: "base"})
-	gray := c.start(t, "orders-gray", podConfig{service: "orders", tag: "gray"})
-	users, usersGray := c.start(t, "users-base", podConfig{service: "users", tag: "base"}), c.start(t, "users-gray", podConfig{service: "users", tag: "gray"})
+	c := NewCluster(t)
+	base := c.Start(t, "orders-base", Config{Service: "orders", Tag: "base"})
+	gray := c.Start(t, "orders-gray", Config{Service: "orders", Tag: "gray"})
+	users, usersGray := c.Start(t, "users-base", Config{Service: "users", Tag: "base"}), c.Start(t, "users-gray", Config{Service: "users", Tag: "gray"})
 	policy := fmt.Sprintf(`apiVersion: graylane.dev/v1
 services:
   - {name: users, hosts: ["users:443"], versions: [{tag: base, endpoints: ["%s:8443"]}, {tag: gray, endpoints: ["%s:8443"]}]}
-`, users.addr, usersGray.addr)
-	c.write(t, policy)
-	c.ready(t, policy, base, gray, users, usersGray)
-	c.service(t, usersAddr, 443, users, 8443)
+`, users.Addr, usersGray.Addr)
+	c.Apply(t, policy)
+	c.Service(t, usersAddr, 443, users, 8443)
 	a := newAuthority(t)
 	a.greet(t, users, 8443, "users-base")
 	a.greet(t, usersGray, 8443, "users-gray")
 
 	for _, call := range []struct {
 		name             string
-		from             *pod
+		from             *Pod
 		addr, serverName string
 		want             string
 	}{
 		{"a base pod by the service", base, usersAddr + ":443", "users", "users-base greets orders-base"},
 		{"a gray pod by the service", gray, usersAddr + ":443", "users", "users-gray greets orders-gray"},
 		{"a gray pod that asks for no name", gray, usersAddr + ":443", "", "users-base greets orders-gray"},
-		{"a gray pod by an address of another port", gray, users.addr + ":8443", "users", "users-base greets orders-gray"},
+		{"a gray pod by an address of another port", gray, users.Addr + ":8443", "users", "users-base greets orders-gray"},
 	} {
 		if got := a.call(t, call.from, call.addr, call.serverName); got != call.want {
 			t.Errorf("%s: got %q, want %q", call.name, got, call.want)
 		}
 	}
 	harness.WaitFor(t, "the access log has the name", func() bool {
-		return strings.Contains(gray.sidecar.Log.String(), "protocol=tls service=users tag=gray")
+		return strings.Contains(gray.Sidecar.Log.String(), "protocol=tls service=users tag=gray")
 	})
-	if log := gray.sidecar.Log.String(); !strings.Contains(log, "sni=users") {
+	if log := gray.Sidecar.Log.String(); !strings.Contains(log, "sni=users") {
 		t.Errorf("the access log lacks the name that was asked for:\n%s", log)
 	}
 }
