@@ -31,7 +31,7 @@ func app(t *testing.T) string {
 func TestInboundIsAsStrictAsTheServerOfGo(t *testing.T) {
 	addr := app(t)
 	passed, failed := ask(t, addr)
-	p := newPods(t, addr, addr)
+	p := newMesh(t, addr, addr)
 	ours, oursFailed := ask(t, p.base.Inbound)
 	t.Logf("Go's own server passes %d cases, our inbound side %d", passed, ours)
 	if ours < passed {

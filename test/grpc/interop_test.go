@@ -18,7 +18,7 @@ import (
 // A case of the suite that fails ends the process with a log line that says why.
 func TestInteropThroughTwoSidecars(t *testing.T) {
 	app := serve(t, func(s *grpc.Server) { testgrpc.RegisterTestServiceServer(s, interop.NewTestServer()) })
-	conn := newPods(t, app, app).dial(t)
+	conn := newMesh(t, app, app).dial(t)
 	tc := testgrpc.NewTestServiceClient(conn)
 	for _, c := range []struct {
 		name string
@@ -64,7 +64,7 @@ func TestEveryCallOnAConnectionIsDecidedByItself(t *testing.T) {
 	app := func(name string) string {
 		return serve(t, func(s *grpc.Server) { testgrpc.RegisterTestServiceServer(s, named{name: name}) })
 	}
-	p := newPods(t, app("base"), app("gray"))
+	p := newMesh(t, app("base"), app("gray"))
 	tc := testgrpc.NewTestServiceClient(p.dial(t))
 	for i := range 20 {
 		for _, c := range []struct{ key, value, want string }{
@@ -88,7 +88,7 @@ func TestEveryCallOnAConnectionIsDecidedByItself(t *testing.T) {
 
 func TestCallsHearOfErrorsAsStatuses(t *testing.T) {
 	app := serve(t, func(s *grpc.Server) { testgrpc.RegisterTestServiceServer(s, named{name: "base"}) })
-	p := newPods(t, app, app)
+	p := newMesh(t, app, app)
 	tc := testgrpc.NewTestServiceClient(p.dial(t))
 	if _, err := tc.UnaryCall(t.Context(), &testgrpc.SimpleRequest{}); err != nil {
 		t.Fatal(err)

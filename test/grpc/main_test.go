@@ -20,15 +20,15 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m))
 }
 
-// pods is an app's way out and two versions of users, each behind a sidecar of its own.
-type pods struct{ front, base, gray *harness.Sidecar }
+// mesh is an app's way out and two versions of users, each behind a sidecar of its own.
+type mesh struct{ front, base, gray *harness.Sidecar }
 
-// newPods starts pods before apps that listen at these addresses.
-func newPods(t testing.TB, base, gray string) *pods {
+// newMesh starts one before apps that listen at these addresses.
+func newMesh(t testing.TB, base, gray string) *mesh {
 	t.Helper()
 	file := harness.PolicyFile(t.TempDir() + "/policy.yaml")
 	file.Write(t, "apiVersion: graylane.dev/v1\nservices: []\n")
-	p := &pods{
+	p := &mesh{
 		front: harness.StartSidecar(t, "front", string(file)),
 		base:  harness.StartSidecar(t, "base", string(file), "--app", base, "--service", "users"),
 		gray:  harness.StartSidecar(t, "gray", string(file), "--app", gray, "--service", "users", "--tag", "gray"),
@@ -47,9 +47,9 @@ services:
 }
 
 // dial is a client of users on the way out of front.
-func (p *pods) dial(t testing.TB) *grpc.ClientConn {
+func (m *mesh) dial(t testing.TB) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+p.front.Outbound, grpc.WithAuthority("users"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+m.front.Outbound, grpc.WithAuthority("users"), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	harness.Must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
