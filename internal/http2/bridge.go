@@ -27,11 +27,11 @@ func (o *Origin) HTTP1Config(cfg http1.OriginConfig) http1.OriginConfig {
 // The far end is served in this process. net/http reads what package http1 has
 // checked, and the streams are those of all other callers.
 func (o *Origin) DialHTTP1(ctx context.Context, _ string) (net.Conn, error) {
-	stream, _, e := o.take(ctx)
+	l, _, e := o.take(ctx)
 	if e != nil {
 		return nil, e
 	}
-	stream.Release()
+	l.http.Release()
 	near, far, err := pair()
 	if err != nil {
 		return nil, err

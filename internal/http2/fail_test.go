@@ -45,7 +45,7 @@ func resetting(code http2.ErrCode) func(*raw, uint32, int) {
 }
 
 func TestErrorsAreToldInTheCallersTerms(t *testing.T) {
-	short := http1.OriginConfig{Header: 50 * time.Millisecond, Idle: 50 * time.Millisecond}
+	short := http1.OriginConfig{Header: 50 * time.Millisecond}
 	for _, c := range []struct {
 		name     string
 		origin   string
@@ -66,7 +66,7 @@ func TestErrorsAreToldInTheCallersTerms(t *testing.T) {
 		{name: "told to be calm", origin: rawOrigin(t, resetting(http2.ErrCodeEnhanceYourCalm)), reason: http1.OriginClosed, status: 502, grpc: "8"},
 		{name: "refused for good", origin: rawOrigin(t, resetting(http2.ErrCodeRefusedStream)), reason: http1.OriginClosed, status: 502, grpc: "14", retry: true},
 		{name: "connection lost", origin: rawOrigin(t, func(r *raw, _ uint32, _ int) { r.Close() }), reason: http1.OriginClosed, status: 502, grpc: "14"},
-		{name: "an origin of HTTP/1", origin: plainOrigin(t), reason: http1.BadReply, status: 502, grpc: "14"},
+		{name: "an origin of HTTP/1", origin: plainOrigin(t), reason: http1.BadReply, status: 502, grpc: "14", retry: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			addr, errs := sending(t, c.origin, c.cfg)

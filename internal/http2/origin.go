@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"graylane/internal/http1"
 )
@@ -18,20 +17,11 @@ type Origin struct {
 	addr string
 	cfg  http1.OriginConfig
 
-	foreign atomic.Bool // what the newest connection began with is no HTTP/2
-
 	mu        sync.Mutex
 	transport *http.Transport // nil until the first connection
-	conns     []*http.ClientConn
-	dial      *dial        // under way; nil: none
+	links     []*link
+	coming    *link        // is being made, or has not settled yet; nil: none
 	bridge    *http.Server // nil until DialHTTP1
-}
-
-// dial is a connection that is being made, for all who wait for one.
-type dial struct {
-	done chan struct{}
-	conn *http.ClientConn
-	err  *http1.Error
 }
 
 // NewOrigin connects to nothing yet. Of cfg it uses the time limits and Dial.
@@ -47,86 +37,156 @@ func (o *Origin) Addr() string { return o.addr }
 func (o *Origin) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, c := range o.conns {
-		leave(c)
-		c.SetStateHook(leave)
+	for _, l := range o.links {
+		l.leave()
 	}
-	o.conns = nil
-}
-
-func leave(c *http.ClientConn) {
-	if c.InFlight() == 0 {
-		_ = c.Close() // of a connection without streams
-	}
+	o.links = nil
 }
 
 // take reserves a stream on a connection. used tells whether the connection may
 // have been there before.
-func (o *Origin) take(ctx context.Context) (conn *http.ClientConn, used bool, e *http1.Error) {
+func (o *Origin) take(ctx context.Context) (l *link, used bool, e *http1.Error) {
 	used = true
-	for dead, rounds := 0, 0; dead < mostDead && rounds < mostRounds; rounds++ {
-		conn, d := o.reserve()
-		if conn != nil {
-			return conn, used, nil
-		}
-		select {
-		case <-d.done:
-		case <-ctx.Done():
-			return nil, false, &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.CallerGone, Err: ctx.Err()}
-		}
+	for barren := 0; barren < mostBarren; used = false {
+		l, ours := o.reserve()
 		switch {
-		case d.err != nil:
-			return nil, false, d.err
-		case d.conn.Err() != nil:
-			dead++
+		case ours == reserved:
+			return l, used, nil
+		case ours == first && await(ctx, l.made) && o.lend(l):
+			return l, false, nil
+		case !await(ctx, l.settled):
+			return nil, false, &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.CallerGone, Err: ctx.Err()}
+		case l.fault != nil:
+			return nil, false, l.fault
+		case l.barren:
+			barren++
 		}
-		used = false
 	}
 	return nil, false, &http1.Error{Op: "send", Addr: o.addr, Reason: http1.OriginClosed, Retryable: true, Err: errNoStream}
 }
 
-const (
-	mostDead   = 3   // connections in a row may end as soon as they are made
-	mostRounds = 256 // times may others be quicker to use what a new connection offers
-)
+// mostBarren is how many connections in a row may end as soon as they are made, or
+// take no stream at all.
+const mostBarren = 3
 
 var errNoStream = errors.New("its new connections take no stream")
 
-// reserve takes a stream of a connection that has room, or else sees to it that one
-// is made.
-func (o *Origin) reserve() (*http.ClientConn, *dial) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.conns = slices.DeleteFunc(o.conns, func(c *http.ClientConn) bool { return c.Err() != nil })
-	for _, c := range o.conns {
-		if c.Reserve() == nil {
-			return c, nil
-		}
+// await waits for c, at most until the end of ctx.
+func await(ctx context.Context, c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	if o.dial == nil {
-		o.dial = &dial{done: make(chan struct{})}
-		go o.connect(o.dial)
-	}
-	return nil, o.dial
 }
 
-// connect makes a connection. It is nobody's alone, so that no caller who leaves
-// ends it.
-func (o *Origin) connect(d *dial) {
-	ctx, cancel := context.WithTimeout(context.Background(), o.cfg.Connect)
+// claim is what reserve gives.
+type claim int
+
+const (
+	reserved claim = iota // a stream of the link
+	first                 // the first stream of the link, once it is made
+	later                 // any other, once it has settled
+)
+
+// reserve takes a stream of a link that has room, or else sees to it that one comes.
+func (o *Origin) reserve() (*link, claim) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tidy()
+	for _, l := range o.links {
+		if l.reserve() {
+			return l, reserved
+		}
+	}
+	if o.coming != nil {
+		return o.coming, later
+	}
+	o.coming = newLink()
+	go o.connect(o.coming)
+	return o.coming, first
+}
+
+// lend takes the first stream of a link that was to be made.
+func (o *Origin) lend(l *link) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return l.http != nil && l.reserve()
+}
+
+// tidy forgets the links that are of no use any more.
+func (o *Origin) tidy() {
+	o.links = slices.DeleteFunc(o.links, func(l *link) bool {
+		if !l.useless() {
+			return false
+		}
+		l.leave()
+		return true
+	})
+}
+
+// connect makes a connection and waits for the settings of the origin. It is
+// nobody's alone, so that no caller who leaves ends it.
+func (o *Origin) connect(l *link) {
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), linkKey{}, l), o.cfg.Connect)
 	defer cancel()
+	if !o.make(ctx, l) {
+		return
+	}
+	select {
+	case <-l.over:
+		o.settle(l, nil)
+	case <-ctx.Done():
+		o.settle(l, ctx.Err())
+	}
+}
+
+// make makes the connection, and lends it to the first who asks.
+func (o *Origin) make(ctx context.Context, l *link) bool {
 	conn, err := o.newTransport().NewClientConn(ctx, "http", o.addr)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.dial = nil
-	if err == nil {
-		d.conn = conn
-		o.conns = append(o.conns, conn)
-	} else {
-		d.err = http1.ConnectError(ctx, o.addr, err)
+	defer close(l.made)
+	if err != nil {
+		o.coming = nil
+		l.fault = http1.ConnectError(ctx, o.addr, err)
+		close(l.settled)
+		return false
 	}
-	close(d.done)
+	l.http = conn
+	o.links = append(o.links, l)
+	return true
 }
+
+// settle has the link shared by all, unless the origin did not say in time, or in
+// HTTP/2, how many streams it takes. A request that is on its way there stays.
+func (o *Origin) settle(l *link, late error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer close(l.settled)
+	o.coming, l.barren = nil, l.takesNone()
+	switch {
+	case l.foreign.Load():
+		l.fault = o.misunderstood(errForeign)
+	case late != nil:
+		l.fault = &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.ConnectTimeout, Retryable: true, Err: errNoSettings}
+		o.links = slices.DeleteFunc(o.links, func(one *link) bool { return one == l })
+		l.leave()
+	}
+}
+
+// misunderstood is the error of sending to an origin that does not speak HTTP/2. It
+// has begun nothing: the preface is made so that it reads no further (RFC 9113,
+// section 3.4).
+func (o *Origin) misunderstood(err error) *http1.Error {
+	return &http1.Error{Op: "receive", Addr: o.addr, Reason: http1.BadReply, Retryable: true, Err: err}
+}
+
+var (
+	errForeign    = errors.New("it does not speak HTTP/2")
+	errNoSettings = errors.New("it has sent no settings of HTTP/2")
+)
 
 func (o *Origin) newTransport() *http.Transport {
 	o.mu.Lock()
@@ -150,32 +210,9 @@ func (o *Origin) dialContext(ctx context.Context, _, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	return &checked{Conn: conn, origin: o}, nil
-}
-
-// checked is a connection that looks at what the origin begins with, since net/http
-// has no error for an origin that does not speak HTTP/2.
-type checked struct {
-	net.Conn
-	origin *Origin
-	begun  bool
-}
-
-// Read is called by one goroutine.
-func (c *checked) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 && !c.begun {
-		c.begun = true
-		c.origin.foreign.Store(!beginsHTTP2(p[:n]))
-	}
-	return n, err
-}
-
-// beginsHTTP2 tells whether b may be the start of a SETTINGS frame, which comes first
-// (RFC 9113, section 3.4): three bytes of length, 4, flags.
-func beginsHTTP2(b []byte) bool {
-	const kind = 3
-	return b[0] == 0 && (len(b) <= kind || b[kind] == 4)
+	l := ctx.Value(linkKey{}).(*link)
+	l.greeting = newGreeting(conn)
+	return l.greeting, nil
 }
 
 // maxReplyHead is what servers of gRPC may send beside a long message.

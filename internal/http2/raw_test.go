@@ -32,41 +32,56 @@ func (r *raw) heads(stream uint32, end bool, fields ...string) {
 	_ = r.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: end, EndHeaders: true})
 }
 
-// rawOrigin is the address of an origin that calls asked for the head of each
-// request, with how many it had on that connection before.
-func rawOrigin(t testing.TB, asked func(r *raw, stream uint32, n int)) string {
+// rawServer is the address of an origin that serves each connection with serve, once
+// it has read the preface. n is how many there were before.
+func rawServer(t testing.TB, serve func(r *raw, n int)) string {
 	t.Helper()
 	l := listen(t)
 	go func() {
-		for {
+		for n := 0; ; n++ {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
 			go func() {
 				defer conn.Close()
-				if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
-					return
-				}
-				r := newRaw(conn)
-				_ = r.WriteSettings()
-				for n := 0; ; {
-					frame, err := r.ReadFrame()
-					if err != nil {
-						return
-					}
-					if f, ok := frame.(*http2.SettingsFrame); ok && !f.IsAck() {
-						_ = r.WriteSettingsAck()
-					}
-					if f, ok := frame.(*http2.MetaHeadersFrame); ok {
-						asked(r, f.StreamID, n)
-						n++
-					}
+				if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err == nil {
+					serve(newRaw(conn), n)
 				}
 			}()
 		}
 	}()
 	return l.Addr().String()
+}
+
+// rawOrigin is the address of an origin that calls asked for the head of each
+// request, with how many it had on that connection before.
+func rawOrigin(t testing.TB, asked func(r *raw, stream uint32, n int)) string {
+	t.Helper()
+	return rawServer(t, func(r *raw, _ int) {
+		r.settle()
+		r.serve(asked)
+	})
+}
+
+// settle sends settings, and takes those of the peer.
+func (r *raw) settle(settings ...http2.Setting) {
+	_ = r.WriteSettings(settings...)
+	_ = r.WriteSettingsAck()
+}
+
+// serve calls asked for the head of each request, until the connection ends.
+func (r *raw) serve(asked func(r *raw, stream uint32, n int)) {
+	for n := 0; ; {
+		frame, err := r.ReadFrame()
+		if err != nil {
+			return
+		}
+		if f, ok := frame.(*http2.MetaHeadersFrame); ok {
+			asked(r, f.StreamID, n)
+			n++
+		}
+	}
 }
 
 // rawCaller has sent its preface and settings.

@@ -12,9 +12,8 @@ import (
 	"graylane/internal/http1"
 )
 
-// mostTries is how often a request that the origin has not begun is sent to it
-// again. Each new connection refuses what is over its limit of streams, which it
-// says only after the first ones were sent.
+// mostTries is how often a request that the origin has not begun is sent to it: it
+// may leave, or take fewer streams than before, as often as it likes.
 const mostTries = 8
 
 // Send sends the request, with its edits, to o and relays the reply, both ways at
@@ -35,11 +34,11 @@ func (x *Exchange) Send(o *Origin) error {
 	ctx := x.limit.start(x.Req.http.Context(), first, total, cfg)
 	defer x.limit.stop()
 	for tries := 1; ; tries++ {
-		conn, used, e := o.take(ctx)
+		l, used, e := o.take(ctx)
 		if e != nil {
 			return x.explain(ctx, o, e)
 		}
-		reply, err := x.roundTrip(ctx, o, conn)
+		reply, err := x.roundTrip(ctx, o, l)
 		if err == nil {
 			return x.relay(ctx, o, reply)
 		}
@@ -63,7 +62,7 @@ func (x *Exchange) left() time.Duration {
 }
 
 // roundTrip sends the request on a connection and waits for the head of the reply.
-func (x *Exchange) roundTrip(ctx context.Context, o *Origin, conn *http.ClientConn) (*http.Response, error) {
+func (x *Exchange) roundTrip(ctx context.Context, o *Origin, l *link) (*http.Response, error) {
 	x.sent.Store(false)
 	asked := time.Now()
 	out := x.Req.http.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
@@ -80,10 +79,13 @@ func (x *Exchange) roundTrip(ctx context.Context, o *Origin, conn *http.ClientCo
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // else net/http adds one
 	}
-	reply, err := conn.RoundTrip(out)
+	reply, err := l.http.RoundTrip(out)
 	x.waited = 0
-	if err == nil {
+	switch {
+	case err == nil:
 		x.waited = time.Since(asked)
+	case l.foreign.Load():
+		err = o.misunderstood(err)
 	}
 	return reply, err
 }
@@ -109,20 +111,16 @@ func (x *Exchange) explain(ctx context.Context, o *Origin, err error) *http1.Err
 	case failed != nil:
 		e.Reason = http1.CallerGone
 	case isKnown:
-		return known
+		own := *known // it may be told to others too
+		own.Retryable = own.Retryable && x.body.again()
+		return &own
 	case x.replied:
 	case !x.sent.Load():
 		e.Op, e.Retryable = "send", x.body.again()
-		if o.foreign.Load() {
-			e.Reason = http1.BadReply
-		}
 	case unprocessed(err):
 		e.Retryable = x.body.again()
 	default:
 		e.Repeatable = idempotent(x.Req.http.Method) && x.body.again()
-		if o.foreign.Load() {
-			e.Reason = http1.BadReply
-		}
 	}
 	return e
 }

@@ -186,23 +186,20 @@ func TestManyStreamsShareAConnection(t *testing.T) {
 }
 
 func TestAnOriginThatTakesFewStreamsGetsMoreConnections(t *testing.T) {
+	const requests, each = 9, 2
 	var conns, busy atomic.Int64
 	all := make(chan struct{})
-	s := origin(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			return
-		}
-		if busy.Add(1) == 3 { // one more than a connection takes
+	s := origin(t, func(http.ResponseWriter, *http.Request) {
+		if busy.Add(1) == requests {
 			close(all)
 		}
 		<-all
-	}, func(s *http.Server) { s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 2} })
+	}, func(s *http.Server) { s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: each} })
 	o := NewOrigin(addrOf(s), http1.OriginConfig{Dial: counting(s.Listener, &conns)})
 	_, addr := serve(t, http1.Config{}, passing(o))
 	c := client(t)
-	do(t, request(t, http.MethodHead, "http://"+addr+"/warm", nil)) // so that the settings are known
 	done := make(chan error)
-	for range 9 {
+	for range requests {
 		go func() {
 			resp, err := c.RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil))
 			if err == nil {
@@ -211,13 +208,16 @@ func TestAnOriginThatTakesFewStreamsGetsMoreConnections(t *testing.T) {
 			done <- err
 		}()
 	}
-	for range 9 {
+	for range requests {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	}
-	if got := conns.Load(); got < 2 {
-		t.Errorf("3 requests at once, 2 a connection, took %d connections", got)
+	if got := busy.Load(); got != requests {
+		t.Errorf("the origin got %d requests, want each of %d once", got, requests)
+	}
+	if got, want := conns.Load(), int64((requests+each-1)/each); got != want {
+		t.Errorf("%d requests at once, %d a connection, took %d connections, want %d", requests, each, got, want)
 	}
 }
 
