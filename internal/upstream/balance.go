@@ -48,6 +48,10 @@ const (
 	// boundFloor is how many it may have at any rate: a few parallel requests of
 	// one user are no load, and should not part.
 	boundFloor = 8
+	// crowded is how many each is taken to have where the requests under way are
+	// added up: only what comes on top is counted, so that the cores do not meet at
+	// that count while there is nothing to bound. It is boundFloor / boundFactor.
+	crowded = 6
 )
 
 // first returns the place in the view's order where the walk of a request begins.
@@ -55,34 +59,42 @@ func (p *Pick) first() int {
 	v, g := p.view, p.group
 	switch g.version.Balance.Kind {
 	case Random:
-		return v.turn(g.roster.table.rand())
+		return v.drawn(uint32(g.roster.table.rand()))
 	case LeastRequest:
 		return v.lessLoaded(g.roster.table.rand())
 	case ResponseTime:
 		return v.likelyFaster(p.began, g.roster.table.rand)
 	case Burst:
-		return v.turn((v.burst.Add(1) - 1) / uint64(g.version.Balance.Size))
+		return v.turn((v.burst.Add(1) - 1) / int64(g.version.Balance.Size))
 	}
 	return v.turn(g.roster.round.Add(1) - 1)
 }
 
 // turn returns whose turn the nth is.
-func (v *view) turn(n uint64) int {
+func (v *view) turn(n int64) int {
 	if v.turns == nil {
-		return int(n % uint64(v.near))
+		return int(uint64(n) % uint64(v.near))
 	}
-	return int(v.turns[n%uint64(len(v.turns))])
+	return int(v.turns[uint64(n)%uint64(len(v.turns))])
+}
+
+// drawn returns who it is that a random number falls on.
+func (v *view) drawn(random uint32) int {
+	if v.turns == nil {
+		return int(uint64(random) * uint64(v.near) >> 32)
+	}
+	return int(v.turns[uint64(random)*uint64(len(v.turns))>>32])
 }
 
 // lessLoaded draws two and returns the one with fewer requests under way for its
 // weight.
 func (v *view) lessLoaded(random uint64) int {
-	i, j := v.turn(random&0xffffffff), v.turn(random>>32)
+	i, j := v.drawn(uint32(random)), v.drawn(uint32(random>>32))
 	if i == j {
 		j = (i + 1) % v.near
 	}
 	a, b := &v.order[i], &v.order[j]
-	if b.inFlight.Load()*int64(a.weight) < a.inFlight.Load()*int64(b.weight) {
+	if b.load.inFlight()*int64(a.weight) < a.load.inFlight()*int64(b.weight) {
 		return j
 	}
 	return i

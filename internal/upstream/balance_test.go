@@ -83,13 +83,13 @@ func TestSidecarsDoNotAllBeginWithTheSameEndpoint(t *testing.T) {
 func TestLeastRequestPrefersWhoHasFewer(t *testing.T) {
 	r := newRig()
 	g := r.put(balanced(Balance{Kind: LeastRequest}, map[string]int{"a:1": 1, "b:1": 1, "c:1": 1}))[0]
-	r.endpoint(t, g, "b:1").inFlight.Store(50)
+	underWay(r.endpoint(t, g, "b:1"), 50)
 	got := r.count(g, 3000, well)
 	// Of the three pairs b loses both that it is in.
 	if got["b:1"] != 0 {
 		t.Errorf("got %v, want none at b:1, which has 50 requests under way", got)
 	}
-	r.endpoint(t, g, "b:1").inFlight.Store(0)
+	underWay(r.endpoint(t, g, "b:1"), 0)
 	if got := r.count(g, 3000, well); !fits(got, map[string]float64{"a:1": 1, "b:1": 1, "c:1": 1}) {
 		t.Errorf("got %v, want equal parts when nothing is under way", got)
 	}
@@ -98,8 +98,8 @@ func TestLeastRequestPrefersWhoHasFewer(t *testing.T) {
 func TestLeastRequestMeasuresByWeight(t *testing.T) {
 	r := newRig()
 	g := r.put(balanced(Balance{Kind: LeastRequest}, map[string]int{"a:1": 1, "b:1": 9}))[0]
-	r.endpoint(t, g, "a:1").inFlight.Store(2)
-	r.endpoint(t, g, "b:1").inFlight.Store(9)
+	underWay(r.endpoint(t, g, "a:1"), 2)
+	underWay(r.endpoint(t, g, "b:1"), 9)
 	if got := r.count(g, 100, well); got["b:1"] != 100 {
 		t.Errorf("got %v, want all at b:1: 9 of weight 9 is less than 2 of weight 1", got)
 	}
@@ -199,14 +199,21 @@ func TestHashBoundsTheLoad(t *testing.T) {
 	v.Balance = Balance{Kind: Hash}
 	g := r.put(v)[0]
 	const requests = 400
-	for range requests { // all with one key, and none ends
-		pick := g.Pick(42)
-		pick.Next(r.clock)
+	picks := make([]Pick, requests)
+	for i := range picks { // all with one key
+		picks[i] = g.Pick(42)
+		picks[i].Next(r.clock)
 	}
 	for _, s := range r.Status() {
 		if most := int64(boundFactor*requests/4) + 1; s.InFlight > most {
 			t.Errorf("%s has %d requests under way, want at most %d", s.Address, s.InFlight, most)
 		}
+	}
+	for i := range picks {
+		picks[i].End(Result{Now: r.clock, Status: 200})
+	}
+	if got := g.roster.crowd.Load(); got != 0 {
+		t.Errorf("%d requests are still counted after all have ended", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import "testing"
 func retries(b *budget, seconds float64) int {
 	n := 0
 	for b.retry(at(seconds)) {
+		b.tried(at(seconds), 1)
 		n++
 	}
 	return n
@@ -14,7 +15,7 @@ func retries(b *budget, seconds float64) int {
 func TestBudgetAllowsAShareOfTheRequests(t *testing.T) {
 	var b budget
 	for i := range 10_000 {
-		b.request(at(float64(i) / 2000)) // over five seconds
+		b.tried(at(float64(i)/2000), 1) // over five seconds
 	}
 	if got, want := retries(&b, 5), retryFloor+10_000/5; got != want {
 		t.Errorf("got %d retries, want %d", got, want)
@@ -37,7 +38,7 @@ func TestBudgetOfAQuietServiceHasAFloor(t *testing.T) {
 func TestBudgetForgetsOldRequests(t *testing.T) {
 	var b budget
 	for range 10_000 {
-		b.request(at(0))
+		b.tried(at(0), 1)
 	}
 	if got := retries(&b, 60); got != retryFloor {
 		t.Errorf("got %d retries a minute after the requests, want %d", got, retryFloor)
@@ -49,10 +50,11 @@ func TestBudgetKeepsAStormAtAFifth(t *testing.T) {
 	requests, retried := 0, 0
 	for i := range 60_000 { // a minute of a thousand a second, and everything fails
 		now := at(float64(i) / 1000)
-		b.request(now)
+		b.tried(now, 1)
 		requests++
 		for range 2 {
 			if b.retry(now) {
+				b.tried(now, 1)
 				retried++
 			}
 		}

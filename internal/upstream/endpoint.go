@@ -13,17 +13,13 @@ import (
 // Endpoint is one address of a version. What is known of it outlives the policies
 // that name it.
 type Endpoint struct {
+	traffic
+
 	Address string // as the policy or the source names it
 
 	roster *roster
 	host   string                 // where the address has no port: what stands before it; else ""
 	origin atomic.Pointer[Origin] // nil where the address has no port
-
-	inFlight           atomic.Int64
-	requests, failures atomic.Uint64
-	latency            latency
-	warming            atomic.Pointer[warming] // nil: takes its full part
-	troubled           atomic.Bool             // successes matter to the circuit
 
 	mu      sync.Mutex
 	circuit circuit
@@ -32,10 +28,13 @@ type Endpoint struct {
 	since   time.Time // when it became so, or ceased to be
 	why     string    // it failed last
 	next    schedule
+
+	_ [32]byte // to a multiple of cacheLine, so that all of them begin at one
 }
 
 func newEndpoint(address string, r *roster) *Endpoint {
 	ep := &Endpoint{Address: address, roster: r, since: r.table.now()}
+	ep.tells = uint32(hashOf(address) % tellEvery)
 	if _, _, err := net.SplitHostPort(address); err == nil {
 		ep.origin.Store(r.origins.cfg.origin(address))
 		return ep

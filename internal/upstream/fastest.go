@@ -24,7 +24,7 @@ func (v *view) likelyFaster(now time.Time, random func() uint64) int {
 	best, bestAverage := 0, math.MaxFloat64
 	for range draws {
 		r := random()
-		i := v.turn(r & 0xffffffff)
+		i := v.drawn(uint32(r))
 		average := v.order[i].latency.get()
 		if average*float64(r>>32) <= least*(1<<32) {
 			return i

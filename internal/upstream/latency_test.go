@@ -21,6 +21,9 @@ func TestLatencyIsADecayingAverage(t *testing.T) {
 		{"one among many of the same time counts little", []measured{{0, 10 * ms}, {0.001, 500 * ms}}, 10 * ms, 11 * ms},
 		{"after a pause the next one counts nearly whole", []measured{{0, 500 * ms}, {30, 10 * ms}}, 10 * ms, 12 * ms},
 		{"after five seconds the old counts a third", []measured{{0, 100 * ms}, {5, 0}}, 36 * ms, 37 * ms},
+		{"of one millisecond the first counts", []measured{{0, 10 * ms}, {9, 20 * ms}, {9.0005, 500 * ms}}, 18 * ms, 19 * ms},
+		{"one that comes late does not", []measured{{9, 10 * ms}, {8, 500 * ms}}, 10 * ms, 10 * ms},
+		{"after a month the next one counts whole", []measured{{0, 500 * ms}, {30 * 86400, 10 * ms}}, 10 * ms, 10 * ms},
 	} {
 		var l latency
 		for _, m := range c.measured {

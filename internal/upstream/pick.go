@@ -15,6 +15,7 @@ type Pick struct {
 	full  bool
 
 	current *Endpoint
+	onTop   bool      // of those that crowd current
 	began   time.Time // when the request went to current
 	tried   [maxTries]*Endpoint
 	n       int
@@ -36,9 +37,6 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 		return nil
 	}
 	p.began = now
-	if p.n == 0 {
-		g.roster.budget.request(now)
-	}
 	ep := p.look()
 	if ep == nil && p.full {
 		ep = p.wait()
@@ -55,7 +53,6 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 	p.tried[p.n] = ep
 	p.n++
 	p.current = ep
-	ep.requests.Add(1)
 	return ep
 }
 
@@ -63,7 +60,7 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 func (p *Pick) again(ep *Endpoint) bool {
 	r := p.group.roster
 	if !r.budget.retry(p.began) {
-		p.group.release(ep)
+		p.unreserve(ep)
 		r.counters.denied.Add(1)
 		return false
 	}
@@ -89,7 +86,7 @@ type Result struct {
 func (p *Pick) End(r Result) {
 	ep := p.current
 	p.current = nil
-	p.group.release(ep)
+	p.release(ep, r.Now)
 	if r.Err != nil {
 		ep.failures.Add(1)
 	}
@@ -105,7 +102,7 @@ func (p *Pick) look() *Endpoint {
 	v := p.group.view.Load()
 	p.view, p.full = v, false
 	if p.n == 0 {
-		if ep := v.trial(p.began); ep != nil && p.group.reserve(ep) {
+		if ep := v.trial(p.began); ep != nil && p.reserve(ep) {
 			return ep
 		}
 	}
@@ -139,9 +136,12 @@ func (p *Pick) start() int {
 // scan takes the first member from there on that may have the request.
 func (p *Pick) scan(members []member, from int, careful bool) *Endpoint {
 	for i := range members {
-		m := members[(from+i)%len(members)]
-		if p.take(m.Endpoint, careful) {
-			return m.Endpoint
+		at := from + i
+		if at >= len(members) {
+			at %= len(members)
+		}
+		if ep := members[at].Endpoint; p.take(ep, careful) {
+			return ep
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (p *Pick) scan(members []member, from int, careful bool) *Endpoint {
 // their part, to the first that may have the request.
 func (p *Pick) lookRound(r *ring) *Endpoint {
 	v := p.view
-	bound := boundFactor * float64(p.group.roster.inFlight.Load()+1) / float64(v.weight)
+	bound := v.bound(p.group.roster.crowd.Load())
 	from := r.find(p.key)
 	for _, careful := range [...]bool{true, false} {
 		for i := range r.points {
@@ -172,8 +172,13 @@ func (p *Pick) lookRound(r *ring) *Endpoint {
 	return nil
 }
 
+// bound is how many requests an endpoint may have for each weight.
+func (v *view) bound(crowd int64) float64 {
+	return boundFactor * float64(int64(v.near)*crowded+crowd+1) / float64(v.weight)
+}
+
 func overloaded(m member, bound float64) bool {
-	n := m.inFlight.Load()
+	n := m.load.inFlight()
 	return n >= boundFloor && float64(n) >= bound*float64(m.weight)
 }
 
@@ -185,11 +190,13 @@ func (p *Pick) take(ep *Endpoint, careful bool) bool {
 			return false
 		}
 	}
-	if careful && !ep.warm(p.began) {
+	if !p.reserve(ep) {
+		p.full = true
 		return false
 	}
-	if !p.group.reserve(ep) {
-		p.full = true
+	// Only now: a cache line that is read before it is written moves twice.
+	if careful && !ep.warm(p.began) {
+		p.unreserve(ep)
 		return false
 	}
 	return true

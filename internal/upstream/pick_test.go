@@ -65,8 +65,10 @@ func TestRetriesEndWithTheBudget(t *testing.T) {
 	for range 1000 {
 		tried += len(r.walk(g))
 	}
-	if want := 1000 + 1000/retryShare + retryFloor; tried != want {
-		t.Errorf("1000 requests tried %d endpoints, want %d", tried, want)
+	// What an endpoint has not told of yet is not known.
+	want, within := 1000+1000/retryShare+retryFloor, 3*tellEvery/retryShare
+	if tried < want-within || tried > want+within {
+		t.Errorf("1000 requests tried %d endpoints, want %d within %d", tried, want, within)
 	}
 	for _, s := range r.Status() {
 		if s.InFlight != 0 {
@@ -140,7 +142,7 @@ func TestLimitLetsARequestWaitForRoom(t *testing.T) {
 				t.Error("a request found no room, though it may wait for a minute")
 				return
 			}
-			if n := r.endpoint(t, g, "a:1").inFlight.Load(); n > 2 { // one more asks, and is sent away
+			if n := r.endpoint(t, g, "a:1").load.inFlight(); n > 1 {
 				t.Errorf("%d requests under way, want 1", n)
 			}
 			pick.End(Result{Now: at(0), Status: 200})

@@ -52,25 +52,36 @@ func (p *Pick) wait() *Endpoint {
 }
 
 // reserve counts a request to the endpoint, unless it has as many as it may.
-func (g *Group) reserve(ep *Endpoint) bool {
-	n := ep.inFlight.Add(1)
-	if limit := int64(g.version.Limit.Requests); limit > 0 && n > limit {
-		ep.inFlight.Add(-1)
-		return false
+func (p *Pick) reserve(ep *Endpoint) bool {
+	v := &p.group.version
+	n := ep.load.begin(v.Limit.Requests)
+	if p.onTop = n > crowded && v.Balance.Kind == Hash; p.onTop {
+		p.group.roster.crowd.Add(1)
 	}
-	if g.version.Balance.Kind == Hash {
-		g.roster.inFlight.Add(1)
-	}
-	return true
+	return n > 0
 }
 
-// release ends what reserve began.
-func (g *Group) release(ep *Endpoint) {
-	ep.inFlight.Add(-1)
-	if g.version.Balance.Kind == Hash {
-		g.roster.inFlight.Add(-1)
+// release ends what reserve counted.
+func (p *Pick) release(ep *Endpoint, now time.Time) {
+	if uint32(ep.load.end()%tellEvery) == ep.tells {
+		p.group.roster.budget.tried(now, tellEvery)
 	}
-	if g.version.Limit.Requests > 0 {
-		g.roster.queue.wake()
+	p.freed()
+}
+
+// unreserve takes back what reserve counted.
+func (p *Pick) unreserve(ep *Endpoint) {
+	ep.load.undo()
+	p.freed()
+}
+
+// freed tells who counts on it that one request is gone.
+func (p *Pick) freed() {
+	r := p.group.roster
+	if p.onTop {
+		r.crowd.Add(-1)
+	}
+	if p.group.version.Limit.Requests > 0 {
+		r.queue.wake()
 	}
 }

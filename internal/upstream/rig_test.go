@@ -110,6 +110,16 @@ func (r *rig) endpoint(t *testing.T, g *Group, address string) *Endpoint {
 	return ep
 }
 
+// underWay makes the endpoint have so many requests.
+func underWay(ep *Endpoint, n int) {
+	for ep.load.inFlight() > 0 {
+		ep.load.end()
+	}
+	for range n {
+		ep.load.begin(0)
+	}
+}
+
 // states gives the state of each address.
 func (r *rig) states() map[string]string {
 	got := make(map[string]string)

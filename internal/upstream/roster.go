@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -15,8 +14,8 @@ type roster struct {
 	service, tag string
 	budget       *budget // of the service
 	queue        queue
-	round        atomic.Uint64
-	inFlight     atomic.Int64 // of all endpoints; counted for balance by hash only
+	round        *shared // turns that were taken
+	crowd        *shared // requests under way that came on top of crowded; by hash only
 	counters     counters
 	origins      origins // of endpoints without a port
 
@@ -25,18 +24,18 @@ type roster struct {
 	check     *Check
 	endpoints map[string]*Endpoint // by address
 	groups    []*Group             // of the generation in use, and of the one to come
-	burst     *atomic.Uint64
+	burst     *shared
 	last      *view // the one that burst counts for
 }
 
 func newRoster(t *Table, service, tag string, b *budget) *roster {
 	r := &roster{
-		table: t, service: service, tag: tag, budget: b,
+		table: t, service: service, tag: tag, budget: b, round: new(shared), crowd: new(shared),
 		queue: queue{room: make(chan struct{}, 1)}, endpoints: make(map[string]*Endpoint),
 	}
 	// Anywhere in the round, or every sidecar that starts would begin with the
 	// same endpoint.
-	r.round.Store(t.rand() >> 32)
+	r.round.Store(int64(t.rand() >> 32))
 	return r
 }
 
@@ -89,7 +88,7 @@ func (r *roster) refresh() {
 func (r *roster) show(g *Group) {
 	v := g.newView()
 	if r.last == nil || !r.last.sameOrder(v) {
-		r.burst = new(atomic.Uint64)
+		r.burst = new(shared)
 	}
 	v.burst, r.last = r.burst, v
 	g.view.Store(v)

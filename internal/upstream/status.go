@@ -68,7 +68,7 @@ func (r *roster) status() []Status {
 func (r *roster) statusOf(m member, inUse bool) Status {
 	s := Status{
 		Service: r.service, Tag: r.tag, Address: m.Address, Zone: m.zone, Weight: m.weight,
-		InFlight: m.inFlight.Load(), Requests: m.requests.Load(), Failures: m.failures.Load(),
+		InFlight: m.load.inFlight(), Requests: m.load.requests(), Failures: m.failures.Load(),
 		LatencyMS: m.latency.get() / float64(time.Millisecond),
 	}
 	m.mu.Lock()

@@ -20,7 +20,7 @@ type view struct {
 	out []*Endpoint  // taken out; a trial may bring them back
 	due atomic.Int64 // when the next trial may begin, Unix time in nanoseconds
 
-	burst   *atomic.Uint64 // requests since the list changed
+	burst   *shared // requests since the list changed
 	fastest fastest
 }
 
