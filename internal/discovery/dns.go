@@ -30,9 +30,14 @@ func (d *DNS) String() string {
 }
 
 // Run is part of [Source].
-func (d *DNS) Run(ctx context.Context, to Sink) { poll(ctx, d.ask, to) }
+func (d *DNS) Run(ctx context.Context, to Sink) {
+	var last []netip.Addr
+	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return d.ask(ctx, &last) }, to)
+}
 
-func (d *DNS) ask(ctx context.Context) ([]upstream.Target, time.Duration, error) {
+// ask asks once. Addresses of a kind that cannot be had now stay what they were in
+// last, and that is a failure; where there were none, nothing is missed.
+func (d *DNS) ask(ctx context.Context, last *[]netip.Addr) ([]upstream.Target, time.Duration, error) {
 	if addr, err := netip.ParseAddr(d.Host); err == nil {
 		return []upstream.Target{{Address: address(addr, d.Port), Weight: 1}}, mostTTL, nil
 	}
@@ -43,9 +48,20 @@ func (d *DNS) ask(ctx context.Context) ([]upstream.Target, time.Duration, error)
 	if err != nil {
 		return nil, 0, fmt.Errorf("looking up %s: %w", d.Host, err)
 	}
-	targets := make([]upstream.Target, len(found.list))
-	for i, addr := range found.list {
+	list, kept := found.list, 0
+	for _, addr := range *last {
+		if found.missing != nil && addr.Is4() != found.list[0].Is4() {
+			list, kept = append(list, addr), kept+1
+		}
+	}
+	slices.SortFunc(list, netip.Addr.Compare)
+	*last = list
+	targets := make([]upstream.Target, len(list))
+	for i, addr := range list {
 		targets[i] = upstream.Target{Address: address(addr, d.Port), Weight: 1}
+	}
+	if kept > 0 {
+		return targets, 0, fmt.Errorf("looking up %s: %w", d.Host, found.missing)
 	}
 	return targets, found.ttl, nil
 }

@@ -20,7 +20,8 @@ const (
 	mostRetry  = 10 * time.Second
 )
 
-// question asks once. The answer is good for that time.
+// question asks once. The answer is good for that time. Beside an error it is what
+// can be used although something is missing, nil for nothing.
 type question func(ctx context.Context) (targets []upstream.Target, ttl time.Duration, err error)
 
 // poll asks again whenever the answer is good no longer, until ctx ends.
@@ -31,13 +32,15 @@ func poll(ctx context.Context, ask question, to Sink) {
 		if ctx.Err() != nil {
 			return
 		}
-		wait := retry
+		if err == nil || targets != nil {
+			to.Set(targets)
+		}
+		wait := bounded(ttl, len(targets))
 		if err != nil {
 			to.Stale(err)
-			retry = min(2*retry, mostRetry)
+			wait, retry = retry, min(2*retry, mostRetry)
 		} else {
-			to.Set(targets)
-			wait, retry = bounded(ttl, len(targets)), leastRetry
+			retry = leastRetry
 		}
 		timer := time.NewTimer(wait)
 		select {

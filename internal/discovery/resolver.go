@@ -29,9 +29,16 @@ type Resolver struct {
 
 // found is a list and how long it is good for.
 type found[T any] struct {
-	list []T
-	ttl  time.Duration
+	list    []T
+	ttl     time.Duration
+	missing error // why it is not all: that of one kind of addresses
 }
+
+// lag is how much later than the other one kind of addresses may be answered:
+// servers that answer both do so at once, and some never answer for IPv6.
+const lag = time.Second
+
+var errLag = errors.New("no answer within a second of that for the other kind of addresses")
 
 // service is a SRV record.
 type service struct {
@@ -40,28 +47,38 @@ type service struct {
 }
 
 // addresses returns the IPv4 and IPv6 addresses of a host, sorted. An empty list
-// is an answer: there are none. Where one kind cannot be had, the other is all.
+// is an answer: there are none. Where one kind cannot be had, the other is all, and
+// missing says why.
 func (r *Resolver) addresses(ctx context.Context, host string) (found[netip.Addr], error) {
 	return search(ctx, r, host, func(ctx context.Context, c *resolvConf, name dnsmessage.Name) (found[netip.Addr], error) {
-		var four, six found[netip.Addr]
-		var fourErr, sixErr error
-		var both sync.WaitGroup
-		both.Go(func() { four, fourErr = ask(ctx, c, name, dnsmessage.TypeA, addressOf) })
-		both.Go(func() { six, sixErr = ask(ctx, c, name, dnsmessage.TypeAAAA, addressOf) })
-		both.Wait()
-		all := slices.Concat(four.list, six.list)
-		if err := errors.Join(fourErr, sixErr); err != nil && len(all) == 0 {
-			return found[netip.Addr]{}, err
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		kind := func(t dnsmessage.Type) (f found[netip.Addr]) {
+			f, err := ask(ctx, c, name, t, addressOf)
+			if err != nil {
+				f.missing = err
+			} else if len(f.list) > 0 {
+				time.AfterFunc(lag, func() { cancel(errLag) })
+			}
+			return f
 		}
-		slices.SortFunc(all, netip.Addr.Compare)
-		ttl := min(four.ttl, six.ttl)
+		var four, six found[netip.Addr]
+		var both sync.WaitGroup
+		both.Go(func() { four = kind(dnsmessage.TypeA) })
+		both.Go(func() { six = kind(dnsmessage.TypeAAAA) })
+		both.Wait()
+		all := found[netip.Addr]{slices.Concat(four.list, six.list), min(four.ttl, six.ttl), errors.Join(four.missing, six.missing)}
 		switch { // an answer without addresses does not say how long those of the other are good for
 		case len(four.list) == 0 && len(six.list) > 0:
-			ttl = six.ttl
+			all.ttl = six.ttl
 		case len(six.list) == 0 && len(four.list) > 0:
-			ttl = four.ttl
+			all.ttl = four.ttl
+		case len(all.list) == 0 && all.missing != nil:
+			return found[netip.Addr]{}, all.missing
 		}
-		return found[netip.Addr]{slices.Compact(all), ttl}, nil
+		slices.SortFunc(all.list, netip.Addr.Compare)
+		all.list = slices.Compact(all.list)
+		return all, nil
 	})
 }
 
@@ -118,6 +135,9 @@ func ask[T any](ctx context.Context, c *resolvConf, name dnsmessage.Name, kind d
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		last = cause
 	}
 	return found[T]{}, last
 }

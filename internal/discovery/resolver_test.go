@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"graylane/internal/upstream"
 )
 
 func ask1(t *testing.T, s Source) (addresses []string, ttl time.Duration, err error) {
@@ -20,7 +23,9 @@ func ask1(t *testing.T, s Source) (addresses []string, ttl time.Duration, err er
 	var ask question
 	switch s := s.(type) {
 	case *DNS:
-		ask = s.ask
+		ask = func(ctx context.Context) ([]upstream.Target, time.Duration, error) {
+			return s.ask(ctx, new([]netip.Addr))
+		}
 	case *SRV:
 		ask = s.ask
 	}
@@ -276,6 +281,41 @@ func TestDNSIsFollowedThroughChangesAndFailures(t *testing.T) {
 	waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
 	if diff := cmp.Diff(to.last(), []string{"10.0.0.2:80"}); diff != "" {
 		t.Errorf("after a failure the addresses differ (-got +want):\n%s", diff)
+	}
+}
+
+func TestAKindOfAddressesThatFailsKeepsWhatItHad(t *testing.T) {
+	for _, fails := range []struct {
+		name string
+		how  func(*nameServer)
+	}{
+		{"a failure", func(s *nameServer) { s.fail(dnsmessage.RCodeServerFailure, "users.shop. A") }},
+		{"silence", func(s *nameServer) { s.set(func() { s.silent["users.shop. A"] = true }) }},
+	} {
+		t.Run(fails.name, func(t *testing.T) {
+			t.Parallel()
+			server := newNameServer(t)
+			server.host("users.shop.", 1, "10.0.0.1", "fd00::1")
+			to := &sink{}
+			start(t, &DNS{Host: "users.shop", Port: "80", Resolver: server.resolver()}, to)
+			waitFor(t, "both kinds", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::1]:80"}) })
+			fails.how(server)
+			waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
+			server.host("users.shop.", 1, "fd00::2")
+			waitFor(t, "what the other kind says", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::2]:80"}) })
+		})
+	}
+}
+
+func TestAKindOfAddressesThatIsNotAnsweredHoldsUpNobody(t *testing.T) {
+	server := newNameServer(t)
+	server.host("users.shop.", 1, "10.0.0.1")
+	server.set(func() { server.silent["users.shop. AAAA"] = true })
+	r := server.resolver()
+	r.Timeout = time.Minute
+	got, _, err := ask1(t, &DNS{Host: "users.shop", Port: "80", Resolver: r})
+	if want := []string{"10.0.0.1:80"}; err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v long before the server's time is over", got, err, want)
 	}
 }
 

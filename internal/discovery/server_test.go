@@ -21,7 +21,7 @@ type nameServer struct {
 	records map[string][]dnsmessage.Resource // by name and type: "users.shop. A"
 	rcodes  map[string]dnsmessage.RCode      // by the same
 	negTTL  uint32                           // of the SOA record beside an answer of nothing
-	silent  map[string]bool                  // names that are not answered
+	silent  map[string]bool                  // names, or names and types, that are not answered
 	large   bool                             // by UDP answers are cut
 	forged  bool                             // before the answer come some that are none
 	asked   []string
@@ -101,7 +101,7 @@ func (s *nameServer) replies(query []byte, udp bool) [][]byte {
 	q := m.Questions[0]
 	key := strings.ToLower(q.Name.String()) + " " + strings.TrimPrefix(q.Type.String(), "Type")
 	s.asked = append(s.asked, key)
-	if s.silent[strings.ToLower(q.Name.String())] {
+	if s.silent[strings.ToLower(q.Name.String())] || s.silent[key] {
 		return nil
 	}
 	reply := dnsmessage.Message{

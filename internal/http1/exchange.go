@@ -91,6 +91,13 @@ func (x *Exchange) Waited() time.Duration { return x.waited }
 // It is for fields of the message, not for those of the connection.
 func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(value)) }
 
+// DropReply leaves all lines of that name off the reply to the caller, whoever makes it, until SetReply
+// puts one there.
+func (x *Exchange) DropReply(name string) {
+	x.setReply.set(name, nil)
+	x.setReply.fields[x.setReply.find(name, 0)].flags |= hop
+}
+
 // AddReply puts one line on the reply to the caller, beside those of that name that it has.
 func (x *Exchange) AddReply(name, value string) { x.setReply.add(name, []byte(value)) }
 

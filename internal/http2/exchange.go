@@ -37,10 +37,10 @@ type Exchange struct {
 	broken  bool // it cannot be ended as one that is whole
 }
 
-// edit is a line of SetReply or AddReply.
+// edit is what SetReply, AddReply or DropReply say about a line.
 type edit struct {
 	name, value string
-	beside      bool
+	do          func(h http.Header, name, value string)
 }
 
 // newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
@@ -79,23 +79,25 @@ func (x *Exchange) Waited() time.Duration { return x.waited }
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of
 // all of that name.
 func (x *Exchange) SetReply(name, value string) {
-	x.edits = append(x.edits, edit{name: name, value: plain(value)})
+	x.edits = append(x.edits, edit{name, plain(value), http.Header.Set})
+}
+
+// DropReply leaves all lines of that name off the reply to the caller, whoever makes
+// it, until SetReply puts one there.
+func (x *Exchange) DropReply(name string) {
+	x.edits = append(x.edits, edit{name: name, do: func(h http.Header, name, _ string) { h.Del(name) }})
 }
 
 // AddReply puts one line on the reply to the caller, beside those of that name that
 // it has.
 func (x *Exchange) AddReply(name, value string) {
-	x.edits = append(x.edits, edit{name: name, value: plain(value), beside: true})
+	x.edits = append(x.edits, edit{name, plain(value), http.Header.Add})
 }
 
-// edit does to the head of the reply what SetReply and AddReply have said.
+// edit does to the head of the reply what was said about it.
 func (x *Exchange) edit(h http.Header) {
 	for _, e := range x.edits {
-		if e.beside {
-			h.Add(e.name, e.value)
-		} else {
-			h.Set(e.name, e.value)
-		}
+		e.do(h, e.name, e.value)
 	}
 }
 

@@ -177,9 +177,12 @@ func TestEditsOfTheReply(t *testing.T) {
 	o := NewOrigin(addrOf(origin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		w.Header().Set("Access-Control-Allow-Origin", "null")
+		w.Header().Set("X-Gone", "1")
 	})), http1.OriginConfig{})
 	_, addr := serve(t, http1.Config{}, handlerFunc(func(x *Exchange) {
 		x.AddReply("Vary", "Origin")
+		x.DropReply("x-gone")
+		x.DropReply("access-control-allow-origin")
 		x.SetReply("access-control-allow-origin", "http://a\r\nX: y")
 		if err := x.Send(o); err != nil {
 			x.Fail(err)
@@ -191,5 +194,8 @@ func TestEditsOfTheReply(t *testing.T) {
 	}
 	if got := resp.Header["Access-Control-Allow-Origin"]; !slices.Equal(got, []string{"http://a  X: y"}) {
 		t.Errorf("Access-Control-Allow-Origin: got %q, want ours in one line", got)
+	}
+	if got := resp.Header["X-Gone"]; got != nil {
+		t.Errorf("X-Gone: got %q, want none", got)
 	}
 }

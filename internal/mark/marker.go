@@ -129,6 +129,17 @@ func (m *Marker) Write(r *Request) {
 	r.Record.Source, r.Record.Trace = r.Mark.Source.String(), r.Mark.Trace
 }
 
+// Disown is for a request that belongs to no chain: it takes off what says a tag of
+// ours. A trace that it names is base from now on, so that the name of a probe opens
+// no way to the tag of a trace that somebody else's request has.
+func (m *Marker) Disown(r *Request) {
+	m.Strip(r)
+	if r.Policy.Enabled {
+		m.Carrier.IDs(r.Head, &r.ids)
+		m.Ledger.Put(r.Start, &r.ids, policy.Base)
+	}
+}
+
 // Strip takes off the request what says a tag of ours.
 func (m *Marker) Strip(r *Request) { m.Carrier.Strip(r.Head, &r.wire) }
 

@@ -28,6 +28,9 @@ type Exchange interface {
 	// SetReply puts one line on the reply, whoever makes it, in place of all of that
 	// name.
 	SetReply(name, value string)
+	// DropReply leaves all lines of that name off the reply, whoever makes it, until
+	// SetReply puts one there.
+	DropReply(name string)
 	// AddReply puts one line on the reply beside what else has that name.
 	AddReply(name, value string)
 	// Fail answers what http1.Status makes of err, unless a reply has begun.

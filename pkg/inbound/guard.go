@@ -89,7 +89,7 @@ func isProbe(head upstream.Head) bool {
 
 // probe hands a probe to the app, without a tag: it belongs to no chain.
 func (i *Inbound) probe(c *call) {
-	i.Marks.Strip(&c.Request)
+	i.Marks.Disown(&c.Request)
 	i.send(c)
 }
 

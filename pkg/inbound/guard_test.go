@@ -139,3 +139,12 @@ func TestProbesAreNeitherDecidedNorCounted(t *testing.T) {
 		t.Error("a probe was counted")
 	}
 }
+
+func TestTheNameOfAProbeOpensNoTrace(t *testing.T) {
+	p := newPod(t, trusting)
+	p.call(t, "X-Gray", "gray", "Traceparent", parent)
+	p.call(t, "User-Agent", "kube-probe/1.34", "Traceparent", parent)
+	if got := p.Marks.Ledger.Conflicts(); got != 1 {
+		t.Errorf("got %d conflicts, want 1: the app's calls under this trace must not be gray any more", got)
+	}
+}

@@ -14,6 +14,10 @@ import (
 // question what it may do, or is not allowed.
 func (g Gateway) answered(c *call, cors *policy.Cors) bool {
 	x, head := c.X, c.Head
+	// What the service itself allows is not what the policy does, and could become
+	// more than it said beside what we add.
+	x.DropReply("Access-Control-Allow-Origin")
+	x.DropReply("Access-Control-Allow-Credentials")
 	if cors.Origins != nil {
 		x.AddReply("Vary", "Origin") // also where there is none: a cache must not take one reply for all
 	}
@@ -60,8 +64,27 @@ func (g Gateway) answered(c *call, cors *policy.Cors) bool {
 }
 
 // isOwn tells whether a page is of the host that the request is for: browsers name
-// the origin there too, for all methods but GET and HEAD.
+// the origin there too, for all methods but GET and HEAD. They leave the port out
+// where it is the scheme's own.
 func isOwn(origin, authority []byte) bool {
-	_, host, ok := bytes.Cut(origin, []byte("://"))
-	return ok && bytes.EqualFold(host, authority)
+	scheme, host, ok := bytes.Cut(origin, []byte("://"))
+	if !ok {
+		return false
+	}
+	rest, ok := cutFold(authority, host)
+	switch {
+	case !ok:
+		return false
+	case bytes.EqualFold(scheme, []byte("https")):
+		return len(rest) == 0 || string(rest) == ":443"
+	}
+	return len(rest) == 0 || string(rest) == ":80"
+}
+
+// cutFold is bytes.CutPrefix for prefixes in any case.
+func cutFold(b, prefix []byte) ([]byte, bool) {
+	if len(b) < len(prefix) || !bytes.EqualFold(b[:len(prefix)], prefix) {
+		return nil, false
+	}
+	return b[len(prefix):], true
 }

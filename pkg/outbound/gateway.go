@@ -40,6 +40,9 @@ func (g Gateway) enter(c *call) {
 		return
 	}
 	c.path, c.Record.Service = path, c.service.Name
+	if c.loops() { // the count of a stranger is taken too: it can end his own request alone
+		return
+	}
 	// What came of ours is not believed, and must not stay where it is not replaced:
 	// the members of baggage and tracestate that nobody reads.
 	g.Marks.Strip(&c.Request)

@@ -45,6 +45,9 @@ func call(t *testing.T, method, url string, headers ...string) (*http.Response, 
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -121,6 +124,67 @@ func TestGatewayIsNoProxy(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusNotFound {
 		t.Errorf("CONNECT: got %d, want 404", resp.StatusCode)
+	}
+}
+
+func TestALoopOverTwoGatewaysEnds(t *testing.T) {
+	one, other := newPod(t, ""), newPod(t, "")
+	ends := map[*pod]string{one: gatewayOf(t, one), other: gatewayOf(t, other)}
+	const loop = `
+apiVersion: graylane.dev/v1
+routes: [{path: /, service: users}]
+services: [{name: users, hosts: [users], versions: [{tag: base, endpoints: [%q]}]}]
+`
+	one.apply(t, fmt.Sprintf(loop, ends[other]))
+	other.apply(t, fmt.Sprintf(loop, ends[one]))
+	resp, _ := call(t, http.MethodGet, "http://"+ends[one]+"/")
+	if resp.StatusCode != 508 || resp.Header.Get("X-Graylane-Error") != "loop" {
+		t.Errorf("got %d %v, want 508 by loop", resp.StatusCode, resp.Header)
+	}
+}
+
+func TestTheServicesOwnCORSIsReplaced(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	base.says = map[string]string{"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"}
+	p := newPod(t, routed("  - {path: /a, service: users, cors: {allowOrigins: ['https://a.example']}}\n  - {path: /none, service: users}\n", base, gray))
+	addr := gatewayOf(t, p)
+	for _, c := range []struct{ name, path, origin, allowed, credentials string }{
+		{"a page that may", "/a", "https://a.example", "https://a.example", ""},
+		{"no page", "/a", "", "", ""},
+		{"a route that leaves it to the service", "/none", "https://b.example", "*", "true"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			resp, _ := call(t, http.MethodGet, "http://"+addr+c.path, "Origin", c.origin)
+			allowed, credentials := resp.Header.Get("Access-Control-Allow-Origin"), resp.Header.Get("Access-Control-Allow-Credentials")
+			if allowed != c.allowed || credentials != c.credentials {
+				t.Errorf("got %q with credentials %q, want %q with %q", allowed, credentials, c.allowed, c.credentials)
+			}
+		})
+	}
+}
+
+func TestPagesOfTheGatewaysOwnHostNeedNoPermission(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	p := newPod(t, routed("  - {path: /, service: users, cors: {allowOrigins: ['https://a.example']}}\n", base, gray))
+	addr := gatewayOf(t, p)
+	for _, c := range []struct {
+		host, origin string
+		status       int
+	}{
+		{"shop", "https://shop", 200},
+		{"shop:443", "https://shop", 200},
+		{"Shop:80", "http://shop", 200},
+		{"shop:8443", "https://shop:8443", 200},
+		{"shop:80", "https://shop", 403},
+		{"shop:443", "http://shop", 403},
+		{"shop:8443", "https://shop", 403},
+		{"shop.example", "https://shop", 403},
+		{"shop", "shop", 403},
+	} {
+		resp, _ := call(t, http.MethodPost, "http://"+addr+"/", "Host", c.host, "Origin", c.origin)
+		if resp.StatusCode != c.status {
+			t.Errorf("%s for a page of %s: got %d, want %d", c.host, c.origin, resp.StatusCode, c.status)
+		}
 	}
 }
 

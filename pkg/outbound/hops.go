@@ -5,6 +5,7 @@ import (
 
 	"graylane/internal/http1"
 	"graylane/internal/mark"
+	"graylane/pkg/policy"
 )
 
 // maxHops is far above what passes from sidecar to sidecar without an app between,
@@ -13,6 +14,18 @@ const maxHops = 8
 
 // hopTexts is what the header says after each hop.
 var hopTexts = [maxHops][]byte{[]byte("1"), []byte("2"), []byte("3"), []byte("4"), []byte("5"), []byte("6"), []byte("7"), []byte("8")}
+
+// loops ends a request that has passed too many sidecars, and counts this one on any
+// other.
+func (c *call) loops() bool {
+	err := c.countHop()
+	if err == nil {
+		return false
+	}
+	c.Record.Reason = policy.Unavailable.String()
+	c.Fail(err)
+	return true
+}
 
 // countHop adds this sidecar to the count. The error ends a loop over several
 // sidecars, each of which takes the next for the endpoint. What is no count of

@@ -99,9 +99,7 @@ func (o *Outbound) route(c *call) {
 		return
 	}
 	c.Record.Service = c.service.Name
-	if err := c.countHop(); err != nil {
-		c.Record.Reason = policy.Unavailable.String()
-		c.Fail(err)
+	if c.loops() {
 		return
 	}
 	o.Marks.Find(&c.Request, mark.App)

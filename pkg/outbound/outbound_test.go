@@ -28,6 +28,7 @@ type origin struct {
 	hits   atomic.Int64
 	seen   atomic.Pointer[http.Header] // of the last request
 	target atomic.Pointer[string]      // of the last request
+	says   map[string]string           // headers of its replies
 	stop   func()
 }
 
@@ -39,6 +40,9 @@ func newOrigin(t *testing.T, name string) *origin {
 		header := r.Header.Clone()
 		o.seen.Store(&header)
 		o.target.Store(&r.RequestURI)
+		for name, value := range o.says {
+			w.Header().Set(name, value)
+		}
 		fmt.Fprint(w, name)
 	}))
 	t.Cleanup(server.Close)

@@ -31,10 +31,13 @@ func (c *compiler) guard(s *Service, spec *ServiceSpec, at place) {
 }
 
 // servedPorts is the ports of a service, as its hosts and endpoints say; none where
-// they do not.
+// they do not, or where a source brings ports of its own.
 func servedPorts(s *Service) map[uint16]bool {
 	addresses := append([]string(nil), s.Hosts...)
 	for _, v := range s.Versions {
+		if v.Source.SRV != "" || v.Source.File != "" {
+			return nil
+		}
 		for _, target := range v.Endpoints {
 			addresses = append(addresses, target.Address)
 		}

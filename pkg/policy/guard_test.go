@@ -48,6 +48,21 @@ services:
 	}
 }
 
+func TestLeaksWhereSourcesBringThePorts(t *testing.T) {
+	for _, versions := range []string{
+		`[{tag: base, endpoints: ["10.0.0.1:8080"]}, {tag: gray, file: gray.json}]`,
+		`[{tag: base, endpoints: ["10.0.0.1:8080"]}, {tag: gray, dnsSRV: _http._tcp.users-gray.shop}]`,
+	} {
+		p, err := Parse("policy.yaml", []byte("apiVersion: graylane.dev/v1\nservices: [{name: users, hosts: ['users:80'], versions: "+versions+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.ServiceNamed("users").Leaks("gray", Base, &Request{Path: []byte("/")}, 9090) {
+			t.Errorf("%s: a base request at a gray pod's own port is no leak, want one", versions)
+		}
+	}
+}
+
 func TestLeaksDoesNotAllocate(t *testing.T) {
 	s := &Service{Guard: Guard{paths: []string{"/metrics", "/health"}, peers: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/16")}}}
 	r := &Request{Path: []byte("/v1/users/7"), Peer: netip.MustParseAddr("10.1.0.1")}
