@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ func (x *Exchange) Reply(status int, reason, text string) {
 	b = append(b, "\r\n"...)
 	b = x.setReply.appendTo(b)
 	b = x.appendConnection(b)
+	if x.unsent {
+		b = appendLine(b, "Connection", unsent)
+	}
 	b = append(b, "\r\n"...)
 	if string(x.method()) != "HEAD" {
 		b = append(b, text...)
@@ -76,13 +80,16 @@ func (x *Exchange) appendConnection(b []byte) []byte {
 	return b
 }
 
-// Fail replies what Status makes of err, unless a reply has begun.
+// Fail replies what Status makes of err, unless a reply has begun. A caller that is a sidecar hears whether the request may
+// be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := Status(err)
 	if status == 0 {
 		x.broken = true
 		return
 	}
+	e, ok := errors.AsType[*Error](err)
+	x.unsent = ok && e.Retryable
 	x.Reply(status, reason, Text(reason))
 }
 

@@ -20,6 +20,8 @@ func (x *Exchange) respond() error {
 			return x.badReply(errSwitch)
 		case p.status == 101, x.Req.Connect() && p.status/100 == 2:
 			return x.switchProtocols(n)
+		case p.unsent:
+			return &Error{Op: "connect", Addr: x.to.origin.addr, Reason: ConnectRefused, Err: errUnsent}
 		case !p.interim():
 			return x.relay(n)
 		case interims == maxInterims:

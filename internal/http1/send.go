@@ -92,6 +92,7 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	t := &x.to
 	x.stopUpload()
 	x.guard.origin.Store(nil)
+	reachedNobody := x.reply.unsent
 	x.reply.reset()
 	if x.replied {
 		x.broken = true
@@ -105,6 +106,8 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	}
 	e.Repeatable = idempotent(x.Req.Method())
 	switch {
+	case reachedNobody:
+		e.Retryable = true
 	case e.Reason != OriginClosed || t.heard:
 	case t.wire.unheard(t.before):
 		e.Retryable = true

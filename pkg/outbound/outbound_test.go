@@ -131,7 +131,12 @@ func serveTo(t testing.TB, h upstream.Handler, dst netip.AddrPort) string {
 // the status and who answered, or the reason of an answer of ours.
 func (p *pod) get(t *testing.T, url string, headers ...string) (status int, by string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	return p.send(t, http.MethodGet, url, headers...)
+}
+
+func (p *pod) send(t *testing.T, method, url string, headers ...string) (status int, by string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,38 @@ func cutting(t *testing.T) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// appless is the address of a sidecar whose app is away.
+func appless(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "graylane-unsent")
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+func TestAnyRequestTriesAnotherEndpointIfNothingReachedTheApp(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	tests := []struct {
+		base, gray []string
+		want       string
+	}{
+		{[]string{base.addr}, []string{appless(t), gray.addr}, "200 gray"},
+		{[]string{base.addr}, []string{appless(t)}, "200 base"},
+		{[]string{appless(t)}, []string{appless(t)}, "503 unavailable"},
+	}
+	for _, tt := range tests {
+		p := newPod(t, serviceOf("", tt.base, tt.gray))
+		for range 5 {
+			status, by := p.send(t, http.MethodPost, "http://users/", "X-Gray", "gray")
+			if got := fmt.Sprint(status, " ", by); got != tt.want {
+				t.Errorf("base %v and gray %v: got %s, want %s", tt.base, tt.gray, got, tt.want)
+			}
+		}
+	}
 }
 
 func TestARequestTriesAnotherEndpointOfItsVersionFirst(t *testing.T) {

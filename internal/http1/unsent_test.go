@@ -1,0 +1,99 @@
+package http1
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+)
+
+// unreachable is an address that nobody listens at.
+func unreachable(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// sender is a sidecar that tells what became of each request.
+func sender(t *testing.T, o *Origin) (addr string, errs chan error) {
+	t.Helper()
+	errs = make(chan error, 1)
+	_, addr = serve(t, Config{}, handlerFunc(func(x *Exchange) {
+		err := x.Send(o)
+		errs <- err
+		if err != nil {
+			x.Fail(err)
+		}
+	}))
+	t.Cleanup(o.Close)
+	return addr, errs
+}
+
+func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
+	for name, request := range map[string]string{
+		"GET":  "GET / HTTP/1.1⏎Host: h⏎⏎",
+		"POST": "POST / HTTP/1.1⏎Host: h⏎Content-Length: 1⏎⏎x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := NewOrigin(unreachable(t), OriginConfig{})
+			_, callee := serve(t, Config{}, sendTo(app))
+			addr, errs := sender(t, NewOrigin(callee, OriginConfig{}))
+			c := dial(t, addr)
+			c.say(request)
+			if e, ok := errors.AsType[*Error](<-errs); !ok || !e.Retryable || e.Op != "connect" || e.Reason != ConnectRefused {
+				t.Errorf("got %+v, want %s that may be tried elsewhere", e, ConnectRefused)
+			}
+			if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 502 ") || !strings.Contains(got, "X-Graylane-Error: connect_refused⏎") {
+				t.Errorf("the caller got %q, want 502", got)
+			}
+		})
+	}
+}
+
+// Only the sidecar that the reply comes from may say so: what it passes on from others says nothing.
+func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
+	tests := map[string]string{
+		"an error handed on by a proxy": "HTTP/1.1 502 Bad Gateway⏎X-Graylane-Error: connect_refused⏎Content-Length: 0⏎⏎",
+		"the option with a good reply":  "HTTP/1.1 200 OK⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎",
+		"the option on another line":    "HTTP/1.1 502 Bad Gateway⏎Graylane-Unsent: 1⏎Content-Length: 0⏎⏎",
+	}
+	for name, reply := range tests {
+		t.Run(name, func(t *testing.T) {
+			origin := NewOrigin(listen(t, func(c *peer) {
+				c.message()
+				c.say(reply)
+			}), OriginConfig{})
+			addr, errs := sender(t, origin)
+			c := dial(t, addr)
+			c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+			if err := <-errs; err != nil {
+				t.Errorf("got %v, want the reply passed on", err)
+			}
+			if got := c.head(); strings.Contains(got, "Connection: graylane") || got[:12] != reply[:12] {
+				t.Errorf("the caller got %q, want %q without the option", got, reply)
+			}
+		})
+	}
+}
+
+// Of a body that is gone there is nothing left to send.
+func TestALongRequestIsNotSentElsewhere(t *testing.T) {
+	body := strings.Repeat("x", 1<<20)
+	origin := NewOrigin(listen(t, func(c *peer) {
+		c.message()
+		c.say("HTTP/1.1 502 Bad Gateway⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎")
+	}), OriginConfig{})
+	addr, errs := sender(t, origin)
+	c := dial(t, addr)
+	c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 1048576⏎⏎" + body)
+	if e, ok := errors.AsType[*Error](<-errs); !ok || e.Retryable || e.Repeatable {
+		t.Errorf("got %+v, want an error that ends it", e)
+	}
+	if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 502 ") {
+		t.Errorf("the caller got %q, want 502", got)
+	}
+}
