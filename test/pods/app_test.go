@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,9 @@ type app struct {
 // startApp starts one in a pod, and waits until it serves.
 func startApp(t *testing.T, p *Pod, args ...string) {
 	t.Helper()
-	p.Launch(t, p.Name, AppUser, []string{appVariable + "=" + strings.Join(args, " ")}, self(t))
+	cmd := exec.Command(self(t))
+	cmd.Env = append(cmd.Environ(), appVariable+"="+strings.Join(args, " "))
+	p.Launch(t, p.Name, AppUser, cmd)
 	harness.WaitFor(t, p.Name+"'s app serves", func() bool {
 		status, _ := Get(t, p.cluster.Client, 0, "http://"+p.Addr+":8080/headers")
 		return status == http.StatusOK

@@ -47,10 +47,10 @@ func (c *Cluster) Start(t testing.TB, name string, cfg Config) *Pod {
 	c.plug(t, p.Space, name, p.Addr, p.Addr6)
 	binary := harness.Binary(t)
 	p.Run(t, binary, slices.Concat([]string{"redirect"}, cfg.Redirect)...)
-	p.Sidecar = p.Launch(t, name+"'s sidecar", SidecarUser, nil, binary, slices.Concat([]string{
+	p.Sidecar = p.Launch(t, name+"'s sidecar", SidecarUser, exec.Command(binary, slices.Concat([]string{
 		"run", "--policy", c.policy, "--service", cfg.Service, "--tag", cfg.Tag, "--grace", "0s", "--drain", "5s", "--access-log",
 		"--log-level", "debug",
-	}, cfg.Flags)...)
+	}, cfg.Flags)...))
 	harness.WaitFor(t, "the sidecar of "+name+" listens", func() bool {
 		if p.Sidecar.Ended() {
 			t.Fatalf("the sidecar of %s has ended", name)
@@ -62,10 +62,8 @@ func (c *Cluster) Start(t testing.TB, name string, cfg Config) *Pod {
 }
 
 // Launch runs a program in the pod, as a user without any capability, until the test ends.
-func (p *Pod) Launch(t testing.TB, name string, user uint32, env []string, path string, args ...string) *harness.Process {
+func (p *Pod) Launch(t testing.TB, name string, user uint32, cmd *exec.Cmd) *harness.Process {
 	t.Helper()
-	cmd := exec.Command(path, args...)
-	cmd.Env = append(cmd.Environ(), env...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: user, Gid: user}, Pdeathsig: syscall.SIGKILL,
