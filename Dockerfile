@@ -3,13 +3,13 @@
 #   docker build --target sidecar  -t graylane/sidecar:v1  --build-arg VERSION=v1 .
 #   docker build --target injector -t graylane/injector:v1 --build-arg VERSION=v1 .
 #
-# With BuildKit, `--platform linux/arm64` builds for ARM; the older builder takes `--build-arg TARGETARCH=arm64`.
+# With BuildKit, `--platform linux/arm64` builds for ARM, on any machine; the older builder makes linux/amd64 alone.
 # The target demo is the app of demo/compose.yaml.
 ARG GO_IMAGE=golang:1.26
-FROM ${GO_IMAGE} AS build
-ARG TARGETARCH=amd64
+FROM --platform=${BUILDPLATFORM:-linux/amd64} ${GO_IMAGE} AS build
+ARG TARGETARCH
 ARG VERSION=dev
-ENV CGO_ENABLED=0 GOOS=linux GOARCH=${TARGETARCH}
+ENV CGO_ENABLED=0 GOOS=linux GOARCH=${TARGETARCH:-amd64}
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

@@ -1,6 +1,6 @@
 # `make` lists the targets. Nothing here is needed to build or to test: `go build ./cmd/sidecar`, `go test -count=1 ./...`.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt demo timing bench soak fuzz desync ci
+.PHONY: help build test race lint fmt demo compose-demo timing bench soak fuzz desync ci
 
 FUZZTIME ?= 30s
 SOAKTIME ?= 3m
@@ -27,6 +27,9 @@ fmt: ## format the code
 
 demo: ## start the demo shop
 	go run ./demo
+
+compose-demo: ## start the demo shop in containers, with docker compose
+	go run ./demo --compose
 
 timing: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
