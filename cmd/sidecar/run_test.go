@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"graylane/internal/discovery"
+	"graylane/internal/http1"
 	"graylane/internal/listen"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
@@ -252,7 +253,7 @@ func page(t *testing.T, set *listen.Set, path string) string {
 }
 
 func TestFindingTheAppOfACallAllocatesNothing(t *testing.T) {
-	app := apps("127.0.0.1:8080", nil)
+	app := apps("127.0.0.1:8080", http1.OriginConfig{})
 	for _, dst := range []netip.AddrPort{{}, netip.MustParseAddrPort("10.0.0.7:8081"), netip.MustParseAddrPort("[fd00::7]:8081")} {
 		app(dst)
 		if got := testing.AllocsPerRun(100, func() { app(dst) }); got != 0 {

@@ -136,7 +136,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		Keep: []string{mark.HopsHeader},
 	}
 
-	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out, sc.files.ofApp())})
+	sc.table = upstream.NewTable(http1.OriginConfig{Dial: g.dialer(out, sc.files.ofApp()), Log: sc.log})
 	sc.table.Zone, sc.table.Log = s.Zone, sc.log
 	sc.owners = &discovery.Owners{Names: sc.names, Log: sc.log}
 	marks := &mark.Marker{Carrier: carrier, Ledger: ledger, Tag: s.Tag, LogInputs: s.LogInputs}
@@ -156,7 +156,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	sc.gateway.answer(limits, outbound.Gateway{Outbound: from})
 
 	towards := &inbound.Inbound{
-		Store: sc.store, App: apps(s.App, g.dialer(g.own, sc.files.toApp())), Marks: marks, Metrics: sc.metrics,
+		Store: sc.store, App: apps(s.App, http1.OriginConfig{Dial: g.dialer(g.own, sc.files.toApp()), Log: sc.log}), Marks: marks, Metrics: sc.metrics,
 		Service: s.Service, Edge: s.Edge,
 	}
 	sc.wireSide(sc.inbound, g, sc.files.callers(), func(ctx context.Context, dst netip.AddrPort, c *metrics.Connection) (net.Conn, error) {
@@ -195,8 +195,7 @@ func (sc *sidecar) wireSide(s *side, g *guard, mark int, connect connectFunc) {
 
 // apps gives the app's address for each call: the one that it was for, so that an
 // app may have several ports, and the setting for calls to the sidecar itself.
-func apps(app string, dial func(ctx context.Context, addr string) (net.Conn, error)) func(netip.AddrPort) *upstream.Origin {
-	cfg := http1.OriginConfig{Dial: dial}
+func apps(app string, cfg http1.OriginConfig) func(netip.AddrPort) *upstream.Origin {
 	explicit, redirected := upstream.NewOrigin(app, cfg), upstream.NewTable(cfg)
 	return func(dst netip.AddrPort) *upstream.Origin {
 		if !dst.IsValid() {

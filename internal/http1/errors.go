@@ -43,7 +43,7 @@ const (
 	OriginClosed   = "origin_closed"    // the origin ended the connection before, or in the middle of, its reply: 502
 	HeaderTimeout  = "header_timeout"   // the origin took too long to begin its reply: 504
 	IdleTimeout    = "idle_timeout"     // no byte moved for too long, and it was the origin's turn: 504
-	BadReply       = "bad_reply"        // what came is not HTTP/1, or not to be trusted: 502
+	BadReply       = "bad_reply"        // what came is not HTTP, or not to be trusted: 502
 	CallerGone     = "caller_gone"      // nobody is left to reply to
 	CallerTimeout  = "caller_timeout"   // no byte moved for too long, and it was the caller's turn: 408
 	BadRequest     = "bad_request"      // 400

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ type OriginConfig struct {
 	// Dial connects, default net.Dialer. The connection must be backed by a socket (syscall.Conn). An
 	// *Error that it returns is passed on as it is.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	Log  *slog.Logger // hears of replies that are not valid, default none
 }
 
 // Origin is one address that requests are sent to, with its pool of connections. The one used last
@@ -34,7 +36,7 @@ type Origin struct {
 	armed  bool        // reaper is going to fire
 	closed bool
 
-	complained time.Time // when a bad reply was logged last
+	complaints *Complaints
 }
 
 type kept struct {
@@ -44,7 +46,10 @@ type kept struct {
 }
 
 // NewOrigin connects to nothing yet.
-func NewOrigin(addr string, cfg OriginConfig) *Origin { return &Origin{addr: addr, cfg: cfg.Filled()} }
+func NewOrigin(addr string, cfg OriginConfig) *Origin {
+	cfg = cfg.Filled()
+	return &Origin{addr: addr, cfg: cfg, complaints: NewComplaints(addr, cfg.Log)}
+}
 
 // Filled is c with the defaults in place of what is zero.
 func (c OriginConfig) Filled() OriginConfig {
@@ -63,6 +68,9 @@ func (c OriginConfig) Filled() OriginConfig {
 	if c.Retries == 0 {
 		c.Retries = 1
 	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	if c.Dial == nil {
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			var d net.Dialer
@@ -74,20 +82,6 @@ func (c OriginConfig) Filled() OriginConfig {
 
 // Addr is the address that NewOrigin was given.
 func (o *Origin) Addr() string { return o.addr }
-
-// complaints is how often it is logged that replies of one origin are bad: each may be.
-const complaints = 5 * time.Second
-
-// complain reports whether it is time to log what is wrong with a reply.
-func (o *Origin) complain(now time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now.Sub(o.complained) < complaints {
-		return false
-	}
-	o.complained = now
-	return true
-}
 
 // Close closes the idle connections; busy ones are closed when they finish. Requests may still be
 // sent, each on a connection of its own.

@@ -35,12 +35,9 @@ func (x *Exchange) respond() error {
 	}
 }
 
-// badReply logs what is wrong with the reply, which the caller is not told: the app's people have to
-// find it, and other clients may have taken such replies.
+// badReply is the error of a reply that is not passed on, or no further.
 func (x *Exchange) badReply(err error) error {
-	if x.to.origin.complain(time.Now()) {
-		x.server.cfg.Log.Warn("reply is not valid HTTP/1, or not to be trusted", "origin", x.to.origin.addr, "error", err)
-	}
+	x.to.origin.complaints.BadReply(err)
 	return &Error{Op: "receive", Addr: x.to.origin.addr, Reason: BadReply, Err: err}
 }
 

@@ -245,8 +245,8 @@ func TestLogsOnceWhatIsWrongWithReplies(t *testing.T) {
 		"HTTP/1.1 200 OK⏎" + strings.Repeat("a: b⏎", maxFields+1) + "⏎": errFields.Error(),
 	} {
 		log := &logged{}
-		o := NewOrigin(listen(t, func(c *peer) { c.message(); c.say(reply) }), OriginConfig{})
-		_, addr := serve(t, Config{Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))}, sendTo(o))
+		o := NewOrigin(listen(t, func(c *peer) { c.message(); c.say(reply) }), OriginConfig{Log: slog.New(slog.NewTextHandler(log, nil))})
+		_, addr := serve(t, Config{}, sendTo(o))
 		for range 3 {
 			c := dial(t, addr)
 			c.say("GET / HTTP/1.1⏎Host: h⏎⏎")

@@ -161,7 +161,7 @@ func TestHTTP1IsToldWhatHasGoneWrongBehindTheBridge(t *testing.T) {
 	addr, _ = bridged(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
 		r.heads(stream, false, ":status", "200")
 		_ = r.WriteData(stream, false, []byte("half"))
-		r.Close()
+		r.end()
 	}), http1.OriginConfig{})
 	resp := say(t, addr, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 	defer resp.Body.Close()

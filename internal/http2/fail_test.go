@@ -65,7 +65,7 @@ func TestErrorsAreToldInTheCallersTerms(t *testing.T) {
 		{name: "reset", origin: rawOrigin(t, resetting(http2.ErrCodeInternal)), reason: http1.OriginClosed, status: 502, grpc: "13"},
 		{name: "told to be calm", origin: rawOrigin(t, resetting(http2.ErrCodeEnhanceYourCalm)), reason: http1.OriginClosed, status: 502, grpc: "8"},
 		{name: "refused for good", origin: rawOrigin(t, resetting(http2.ErrCodeRefusedStream)), reason: http1.OriginClosed, status: 502, grpc: "14", retry: true},
-		{name: "connection lost", origin: rawOrigin(t, func(r *raw, _ uint32, _ int) { r.Close() }), reason: http1.OriginClosed, status: 502, grpc: "14"},
+		{name: "connection lost", origin: rawOrigin(t, func(r *raw, _ uint32, _ int) { r.end() }), reason: http1.OriginClosed, status: 502, grpc: "14"},
 		{name: "an origin of HTTP/1", origin: plainOrigin(t), reason: http1.BadReply, status: 502, grpc: "14", retry: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func plainOrigin(t testing.TB) string {
 func TestAReplyThatBreaksOffIsNeverTakenForAWholeOne(t *testing.T) {
 	for _, how := range []func(r *raw, stream uint32){
 		func(r *raw, stream uint32) { _ = r.WriteRSTStream(stream, http2.ErrCodeInternal) },
-		func(r *raw, _ uint32) { r.Close() },
+		func(r *raw, _ uint32) { r.end() },
 	} {
 		addr, errs := sending(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
 			r.heads(stream, false, ":status", "200", "content-type", "text/plain")
@@ -129,7 +129,7 @@ func TestACallOfGRPCThatBreaksOffEndsWithAStatus(t *testing.T) {
 		status string
 	}{
 		{func(r *raw, stream uint32) { _ = r.WriteRSTStream(stream, http2.ErrCodeInternal) }, "13"},
-		{func(r *raw, _ uint32) { r.Close() }, "14"},
+		{func(r *raw, _ uint32) { r.end() }, "14"},
 		{func(*raw, uint32) {}, "4"},
 	} {
 		addr, _ := sending(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
@@ -137,7 +137,7 @@ func TestACallOfGRPCThatBreaksOffEndsWithAStatus(t *testing.T) {
 			_ = r.WriteData(stream, false, []byte("\x00\x00\x00\x00\x01x"))
 			c.how(r, stream)
 		}), http1.OriginConfig{})
-		resp, body := do(t, call(t, addr, "Grpc-Timeout", "300m"))
+		resp, body := do(t, call(t, addr, "Grpc-Timeout", "1S"))
 		if body != "\x00\x00\x00\x00\x01x" || resp.Trailer.Get("Grpc-Status") != c.status {
 			t.Errorf("got %q and trailers %v, want the message and grpc-status %s", body, resp.Trailer, c.status)
 		}
@@ -210,7 +210,7 @@ func TestALongBodyIsNotSentTwice(t *testing.T) {
 }
 
 func TestAnIdempotentRequestMayBeRepeatedElsewhere(t *testing.T) {
-	addr, errs := sending(t, rawOrigin(t, func(r *raw, _ uint32, _ int) { r.Close() }), http1.OriginConfig{})
+	addr, errs := sending(t, rawOrigin(t, func(r *raw, _ uint32, _ int) { r.end() }), http1.OriginConfig{})
 	for method, want := range map[string]bool{http.MethodGet: true, http.MethodPut: true, http.MethodPost: false} {
 		do(t, request(t, method, "http://"+addr+"/", strings.NewReader("x")))
 		if e := wantReason(t, <-errs, http1.OriginClosed); e.Repeatable != want || e.Retryable {
@@ -248,8 +248,10 @@ func TestAnotherOriginGetsTheWholeRequest(t *testing.T) {
 }
 
 func TestLimitsOfRequests(t *testing.T) {
-	o := NewOrigin(addrOf(origin(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })), http1.OriginConfig{Idle: 50 * time.Millisecond})
-	_, addr := serve(t, http1.Config{MaxBody: 1000, MaxHead: 2000}, passing(o))
+	reading := addrOf(origin(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	cfg := http1.Config{MaxBody: 1000, MaxHead: 2000}
+	_, addr := serve(t, cfg, passing(NewOrigin(reading, http1.OriginConfig{})))
+	_, hasty := serve(t, cfg, passing(NewOrigin(reading, http1.OriginConfig{Idle: 50 * time.Millisecond})))
 	up, down := io.Pipe()
 	defer down.Close()
 	for _, c := range []struct {
@@ -262,7 +264,7 @@ func TestLimitsOfRequests(t *testing.T) {
 		{"a large body", request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader(strings.Repeat("b", 1001))), 413, http1.BodyTooLarge},
 		{"of unknown length", request(t, http.MethodPost, "http://"+addr+"/", io.NopCloser(strings.NewReader(strings.Repeat("b", 5000)))), 413, http1.BodyTooLarge},
 		{"a large head", request(t, http.MethodGet, "http://"+addr+"/", nil, "X-Large", strings.Repeat("a", 4000)), 431, http1.HeadTooLarge},
-		{"a slow caller", request(t, http.MethodPost, "http://"+addr+"/", up), 408, http1.CallerTimeout},
+		{"a slow caller", request(t, http.MethodPost, "http://"+hasty+"/", up), 408, http1.CallerTimeout},
 	} {
 		resp, err := client(t).RoundTrip(c.req)
 		if err != nil {

@@ -14,8 +14,9 @@ import (
 // Origin is one address that requests are sent to. All share as few connections as
 // the origin allows; a further one is made when it takes no more streams.
 type Origin struct {
-	addr string
-	cfg  http1.OriginConfig
+	addr       string
+	cfg        http1.OriginConfig
+	complaints *http1.Complaints
 
 	mu        sync.Mutex
 	transport *http.Transport // nil until the first connection
@@ -24,9 +25,10 @@ type Origin struct {
 	bridge    *http.Server // nil until DialHTTP1
 }
 
-// NewOrigin connects to nothing yet. Of cfg it uses the time limits and Dial.
+// NewOrigin connects to nothing yet. Of cfg it uses the time limits, Dial and Log.
 func NewOrigin(addr string, cfg http1.OriginConfig) *Origin {
-	return &Origin{addr: addr, cfg: cfg.Filled()}
+	cfg = cfg.Filled()
+	return &Origin{addr: addr, cfg: cfg, complaints: http1.NewComplaints(addr, cfg.Log)}
 }
 
 // Addr is the address that NewOrigin was given.
@@ -169,6 +171,7 @@ func (o *Origin) settle(l *link, late error) {
 	switch {
 	case l.foreign.Load():
 		l.fault = o.misunderstood(errForeign)
+		o.complaints.BadReply(errForeign)
 	case late != nil:
 		l.fault = &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.ConnectTimeout, Retryable: true, Err: errNoSettings}
 		o.links = slices.DeleteFunc(o.links, func(one *link) bool { return one == l })

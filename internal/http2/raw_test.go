@@ -70,6 +70,10 @@ func (r *raw) settle(settings ...http2.Setting) {
 	_ = r.WriteSettingsAck()
 }
 
+// end sends no more. An end with something unread would be a reset, and what was said
+// just before it might not be heard.
+func (r *raw) end() { _ = r.Conn.(*net.TCPConn).CloseWrite() }
+
 // serve calls asked for the head of each request, until the connection ends.
 func (r *raw) serve(asked func(r *raw, stream uint32, n int)) {
 	for n := 0; ; {

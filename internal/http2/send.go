@@ -110,10 +110,13 @@ func (x *Exchange) explain(ctx context.Context, o *Origin, err error) *http1.Err
 		e.Reason = tooLarge.Reason
 	case failed != nil:
 		e.Reason = http1.CallerGone
-	case isKnown:
+	case isKnown: // and logged
 		own := *known // it may be told to others too
 		own.Retryable = own.Retryable && x.body.again()
 		return &own
+	case malformed(err):
+		e.Reason = http1.BadReply
+		o.complaints.BadReply(err)
 	case x.replied:
 	case !x.sent.Load():
 		e.Op, e.Retryable = "send", x.body.again()
@@ -143,6 +146,15 @@ func unprocessed(err error) bool {
 		return reset.Code == resetRefused
 	}
 	return strings.HasSuffix(err.Error(), "graceful shutdown GOAWAY")
+}
+
+// malformed tells whether the connection or the stream was ended for what the origin
+// has sent. Of a connection net/http tells by nothing but a text.
+func malformed(err error) bool {
+	if reset, ok := errors.AsType[streamError](err); ok {
+		return reset.Cause == nil || reset.Cause.Error() != "received from peer"
+	}
+	return strings.HasPrefix(err.Error(), "connection error: ")
 }
 
 // idempotent methods may be repeated without doing more than once (RFC 9110,
