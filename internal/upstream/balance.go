@@ -32,7 +32,7 @@ type Balance struct {
 	Kind Kind
 	Size int // requests of a burst, 1 or more
 	// NearShare, if above 0, keeps requests in our zone while at least that share
-	// of its endpoints is usable, 0 to 1.
+	// of its endpoints is healthy, 0 to 1.
 	NearShare float64
 }
 

@@ -266,6 +266,51 @@ func TestZoneFirst(t *testing.T) {
 	}
 }
 
+func TestZoneFirstPrefersNobodySick(t *testing.T) {
+	for _, kind := range []Kind{RoundRobin, Random, LeastRequest, ResponseTime, Burst, Hash} {
+		t.Run(kind.String(), func(t *testing.T) {
+			r := newRig()
+			r.Zone = "z1"
+			v := users("base", "a:1", "b:1", "c:1")
+			v.Balance = Balance{Kind: kind, NearShare: 0.5}
+			v.Targets[0].Zone, v.Targets[1].Zone, v.Targets[2].Zone = "z1", "z1", "z2"
+			g := r.put(v)[0]
+			r.fail(t, g, "a:1")
+			r.fail(t, g, "b:1") // kept, or more than half were out
+			if got := r.count(g, 300, func(string) any { return 404 }); got["c:1"] < 100 {
+				t.Errorf("with all of my zone sick: got %v, want c:1 to have its part", got)
+			}
+			r.fail(t, g, "c:1")
+			if got := r.count(g, 300, func(string) any { return errGone }); len(got) != 3 {
+				t.Errorf("with all of base sick: got %v, want all of it to be used", got)
+			}
+		})
+	}
+}
+
+func TestWhatWhoWarmsUpLeavesIsSpread(t *testing.T) {
+	for _, kind := range []Kind{RoundRobin, Random, LeastRequest, ResponseTime, Burst} {
+		t.Run(kind.String(), func(t *testing.T) {
+			r := newRig()
+			v := users("base", "a:1", "b:1", "c:1", "d:1", "e:1")
+			v.Balance.Kind = kind
+			g := r.put(v)[0]
+			for _, address := range []string{"b:1", "c:1"} {
+				r.endpoint(t, g, address).warming.Store(&warming{from: r.clock})
+			}
+			got := r.count(g, 5000, well)
+			if diff := got["b:1"] + got["c:1"]; diff < 150 || diff > 300 {
+				t.Errorf("got %v, want about 200 at b:1 and c:1", got)
+			}
+			for _, address := range []string{"a:1", "d:1", "e:1"} {
+				if got[address] < 1450 || got[address] > 1750 {
+					t.Errorf("got %v, want about 1600 at %s", got, address)
+				}
+			}
+		})
+	}
+}
+
 func TestWhoComesBackIsWarmedUp(t *testing.T) {
 	for _, kind := range []Kind{RoundRobin, Random, LeastRequest, ResponseTime, Burst} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -1,10 +1,18 @@
 package upstream
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// maxTries bounds what a Pick remembers. No request that needs more endpoints
-// will be served.
-const maxTries = 8
+const (
+	// maxTries bounds what a Pick remembers. No request that needs more endpoints
+	// will be served.
+	maxTries = 8
+	// jumps is how many are asked at random before all are asked in order. Where half
+	// of them refuse, one request in thirty gets that far.
+	jumps = 4
+)
 
 // Pick is one request's walk over a group: the endpoint whose turn it is and, for
 // as long as none answers, others of the same version. It is used by one goroutine.
@@ -102,7 +110,7 @@ func (p *Pick) look() *Endpoint {
 	v := p.group.view.Load()
 	p.view, p.full = v, false
 	if p.n == 0 {
-		if ep := v.trial(p.began); ep != nil && p.reserve(ep) {
+		if ep := p.trial(); ep != nil {
 			return ep
 		}
 	}
@@ -124,6 +132,33 @@ func (p *Pick) look() *Endpoint {
 	return nil
 }
 
+// trial returns an endpoint that is out and may be tried with this request, nil if
+// there is none.
+func (p *Pick) trial() *Endpoint {
+	v := p.view
+	if !v.isDue(p.began) {
+		return nil
+	}
+	i := slices.IndexFunc(v.out, p.admitted)
+	v.due.Store(v.nextDue())
+	if i < 0 {
+		return nil
+	}
+	return v.out[i]
+}
+
+// admitted counts a request to an endpoint that is out, if it may be tried.
+func (p *Pick) admitted(ep *Endpoint) bool {
+	if !p.reserve(ep) {
+		return false // it has as many as it may, and a trial that sends nothing would tell nothing
+	}
+	if !ep.admit(p.began) {
+		p.unreserve(ep)
+		return false
+	}
+	return true
+}
+
 // start returns where in the view's order to look first. A retry starts anywhere,
 // so that what a dead endpoint leaves is not all its neighbour's.
 func (p *Pick) start() int {
@@ -133,18 +168,30 @@ func (p *Pick) start() int {
 	return p.first()
 }
 
-// scan takes the first member from there on that may have the request.
-func (p *Pick) scan(members []member, from int, careful bool) *Endpoint {
-	for i := range members {
-		at := from + i
-		if at >= len(members) {
-			at %= len(members)
-		}
+// scan takes the member there or, where it may not have the request, another: the
+// first few at random, so that what one leaves is not all its neighbour's, and
+// then whoever is next.
+func (p *Pick) scan(members []member, at int, careful bool) *Endpoint {
+	n := len(members)
+	if n == 0 {
+		return nil
+	}
+	if at >= n { // it was a place among the preferred ones
+		at %= n
+	}
+	for asked := 1; ; asked++ {
 		if ep := members[at].Endpoint; p.take(ep, careful) {
 			return ep
 		}
+		step := 1
+		switch {
+		case n == 1 || asked == jumps+n:
+			return nil
+		case asked <= jumps:
+			step += int(p.group.roster.table.rand() % uint64(n-1))
+		}
+		at = (at + step) % n
 	}
-	return nil
 }
 
 // lookRound walks the ring from the key's place, past those that have more than

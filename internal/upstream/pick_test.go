@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,6 +182,30 @@ func TestEveryPlaceThatIsFreedGoesToOneWhoWaits(t *testing.T) {
 		two.End(Result{Now: at(0), Status: 200})
 		served.Wait()
 	}
+}
+
+func TestWhoFindsRoomWakesTheNextWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		v := users("base", "a:1")
+		v.Limit = Limit{Requests: 2, Wait: time.Minute}
+		g := r.put(v)[0]
+		a, q := r.endpoint(t, g, "a:1"), &g.roster.queue
+		underWay(a, 2)
+		for range 2 {
+			go func() {
+				pick := g.Pick(0)
+				pick.Next(at(0))
+			}()
+		}
+		synctest.Wait()
+		underWay(a, 0)
+		q.wake() // once for both: the other wake-up is lost where nobody has taken the first
+		synctest.Wait()
+		if n := q.waiting.Load(); n != 0 {
+			t.Errorf("%d still wait, though there was room for both", n)
+		}
+	})
 }
 
 func TestLimitWaitsNoLongerThanItSays(t *testing.T) {

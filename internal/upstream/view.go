@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -39,11 +40,12 @@ func (g *Group) newView() *view {
 	for i := range v.ranks {
 		v.ranks[i] = near
 	}
-	for _, i := range g.takenOut() {
+	sick := g.sick()
+	for _, i := range g.takenOut(sick) {
 		v.ranks[i] = gone
 		v.out = append(v.out, g.list.members[i].Endpoint)
 	}
-	g.preferZone(v)
+	g.preferZone(v, sick)
 	for _, wanted := range []rank{near, far} {
 		for i, m := range g.list.members {
 			if v.ranks[i] == wanted {
@@ -64,47 +66,52 @@ func (g *Group) newView() *view {
 	return v
 }
 
-// takenOut returns the places of the members that are out. Those who fell sick
-// first are out first. Of base never more than half is, and none if all are sick:
-// there is nothing else to serve a base request, and what looks like all of base
-// being sick is more likely our own fault.
-func (g *Group) takenOut() []int {
-	members := g.list.members
-	var sick []int
-	since := make(map[int]time.Time)
-	for i, m := range members {
-		if at, is := m.sickSince(); is {
-			sick = append(sick, i)
-			since[i] = at
+// sick returns since when which of the members are sick, by their place.
+func (g *Group) sick() map[int]time.Time {
+	sick := make(map[int]time.Time)
+	for i, m := range g.list.members {
+		if since, is := m.sickSince(); is {
+			sick[i] = since
 		}
 	}
+	return sick
+}
+
+// takenOut returns the places of the members that are out, given who is sick.
+// Those who fell sick first are out first. Of base never more than half is, and
+// none if all are sick: there is nothing else to serve a base request, and what
+// looks like all of base being sick is more likely our own fault.
+func (g *Group) takenOut(sick map[int]time.Time) []int {
+	out := slices.Sorted(maps.Keys(sick))
 	if !g.version.Base {
-		return sick
+		return out
 	}
-	if len(sick) == len(members) {
+	members := len(g.list.members)
+	if len(out) == members {
 		return nil
 	}
-	slices.SortStableFunc(sick, func(a, b int) int { return since[a].Compare(since[b]) })
-	return sick[:min(len(sick), len(members)/2)]
+	slices.SortStableFunc(out, func(a, b int) int { return sick[a].Compare(sick[b]) })
+	return out[:min(len(out), members/2)]
 }
 
 // preferZone ranks the members of other zones behind those of ours, while enough
-// of ours are left.
-func (g *Group) preferZone(v *view) {
+// of ours are healthy. Who is sick is not, even if it is in use for want of others.
+func (g *Group) preferZone(v *view, sick map[int]time.Time) {
 	zone, share := g.roster.table.Zone, g.version.Balance.NearShare
 	if zone == "" || share <= 0 {
 		return
 	}
-	ours, usable := 0, 0
+	ours, healthy := 0, 0
 	for i, m := range g.list.members {
-		if m.zone == zone {
-			ours++
-			if v.ranks[i] != gone {
-				usable++
-			}
+		if m.zone != zone {
+			continue
+		}
+		ours++
+		if _, is := sick[i]; !is {
+			healthy++
 		}
 	}
-	if usable == 0 || float64(usable) < share*float64(ours) {
+	if healthy == 0 || float64(healthy) < share*float64(ours) {
 		return
 	}
 	for i, m := range g.list.members {
@@ -122,20 +129,6 @@ func (v *view) sameOrder(other *view) bool {
 // isDue tells whether a trial may begin.
 func (v *view) isDue(now time.Time) bool {
 	return len(v.out) > 0 && now.UnixNano() >= v.due.Load()
-}
-
-// trial returns an endpoint that is out and may be tried with one request, nil if
-// there is none.
-func (v *view) trial(now time.Time) *Endpoint {
-	if !v.isDue(now) {
-		return nil
-	}
-	i := slices.IndexFunc(v.out, func(ep *Endpoint) bool { return ep.admit(now) })
-	v.due.Store(v.nextDue())
-	if i < 0 {
-		return nil
-	}
-	return v.out[i]
 }
 
 func (v *view) nextDue() int64 {

@@ -156,6 +156,27 @@ func TestOneTrialBringsAnEndpointBack(t *testing.T) {
 	}
 }
 
+func TestATrialWaitsForRoom(t *testing.T) {
+	r := newRig()
+	v := users("gray", "a:1")
+	v.Limit.Requests = 1
+	g := r.put(v)[0]
+	hangs := g.Pick(0)
+	hangs.Next(r.clock)
+	r.fail(t, g, "a:1")
+	r.pass(r.breaking.out)
+	if got := r.ask(g, well); got != "none" {
+		t.Fatalf("a second request went to %s, which may have one", got)
+	}
+	if got := r.states()["a:1"]; got != StateOut {
+		t.Errorf("got state %s while no trial could be sent, want %s", got, StateOut)
+	}
+	hangs.End(Result{Now: r.clock, Err: errGone})
+	if got := r.ask(g, well); got != "a:1" {
+		t.Errorf("with room for the trial it went to %s, want a:1", got)
+	}
+}
+
 func TestARefusedConnectionIsADoubtThatAProbeSettles(t *testing.T) {
 	r := newRig()
 	g := r.put(users("base", "a:1", "b:1", "c:1"))[0]
