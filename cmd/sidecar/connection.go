@@ -93,7 +93,7 @@ func (s *side) find(caller *net.TCPConn, c *metrics.Connection) (listen.Finding,
 	if s.store.Load() == nil {
 		return listen.Finding{Protocol: listen.TCP}, nil
 	}
-	finding, err := s.detector.Detect(s.undecided, caller, c.Destination.Port(), func(ctx context.Context) (*net.TCPConn, error) {
+	finding, err := s.detector.Detect(s.undecided, caller, nil, c.Destination.Port(), func(ctx context.Context) (*net.TCPConn, error) {
 		ctx, cancel := context.WithTimeout(ctx, reachTime)
 		defer cancel()
 		conn, err := s.dial(ctx, c.Destination.String())

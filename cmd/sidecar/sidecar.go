@@ -145,11 +145,11 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		Owner: sc.owners.At, Dial: g.dialer(g.own, sc.files.ofApp()),
 	}
 	sc.wireSide(sc.outbound, g, sc.files.ofApp(), from.Connect)
-	limits.Refused = sc.refused(metrics.Outbound)
+	limits.Refused, limits.Look = sc.refused(metrics.Outbound), sc.outbound.look
 	limits.MaxConns = min(s.MaxConnections, sc.outbound.mark-sc.files.spare())
 	sc.outbound.answer(limits, from)
 
-	limits.CloseOnDrain = true
+	limits.CloseOnDrain, limits.Look = true, nil // the others are nobody's proxy
 	sc.wireSide(sc.gateway, g, sc.files.callers(), from.Connect)
 	limits.Refused = sc.refused(metrics.Gateway)
 	limits.MaxConns = min(s.MaxConnections, sc.gateway.mark-sc.files.spare())

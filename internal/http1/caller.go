@@ -14,8 +14,10 @@ type caller struct {
 	guard  guard
 	peer   netip.AddrPort
 	dst    netip.AddrPort
-	last   bool // the connection ends after the request at hand
-	linger bool // the caller may be sending still
+	via    []byte // target of the tunnel that was opened
+	fresh  bool   // what it speaks has to be seen
+	last   bool   // the connection ends after the request at hand
+	linger bool   // the caller may be sending still
 }
 
 func newCaller(s *Server, c net.Conn, dst netip.AddrPort) (*caller, error) {
@@ -23,7 +25,7 @@ func newCaller(s *Server, c net.Conn, dst netip.AddrPort) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &caller{server: s, wire: w, dst: dst}
+	k := &caller{server: s, wire: w, dst: dst, fresh: true}
 	k.guard.watch, k.guard.caller = &s.watch, w
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		ap := a.AddrPort()

@@ -16,6 +16,7 @@ type Exchange struct {
 	Req  Request
 	Peer netip.AddrPort // the caller
 	Dst  netip.AddrPort // where it was going (original destination), zero if not known
+	Via  []byte         // target of the CONNECT in whose tunnel it came, nil if it came in none
 
 	server *Server
 	caller *caller
@@ -37,12 +38,14 @@ type Exchange struct {
 	asked     time.Time
 	waited    time.Duration
 
-	status  int
-	replied bool // a final reply has begun
-	keep    bool // the caller's connection can serve another request
-	unsent  bool // our own reply is that nothing of the request reached the origin
-	broken  bool // the reply, or the request, ended too early: nothing can follow
-	disrupt bool // and the caller could take the end for a regular one
+	status   int
+	accepted bool // it is a CONNECT, and its caller has been told that there is a tunnel
+	opened   bool // with HTTP in it
+	replied  bool // a final reply has begun
+	keep     bool // the caller's connection can serve another request
+	unsent   bool // our own reply is that nothing of the request reached the origin
+	broken   bool // the reply, or the request, ended too early: nothing can follow
+	disrupt  bool // and the caller could take the end for a regular one
 
 	// A goroutine that uploads has the caller's reading side and the origin's writing side.
 	uploading     bool
@@ -57,7 +60,7 @@ type Exchange struct {
 
 func (x *Exchange) begin(k *caller) {
 	x.server, x.caller, x.wire, x.guard = k.server, k, k.wire, &k.guard
-	x.Peer, x.Dst = k.peer, k.dst
+	x.Peer, x.Dst, x.Via = k.peer, k.dst, k.via
 }
 
 // end gives everything back.
@@ -73,7 +76,7 @@ func (x *Exchange) end() {
 	x.first, x.pinned, x.body = nil, nil, body{}
 	x.to, x.received, x.bare, x.unchunk, x.continued = sending{}, body{}, chunks{}, false, false
 	x.status, x.replied, x.keep, x.broken, x.disrupt = 0, false, false, false, false
-	x.unsent = false
+	x.accepted, x.opened, x.unsent, x.Via = false, false, false, nil
 	x.pending, x.uploadErr, x.waited, x.spent = 0, nil, 0, false
 	x.began.Store(false)
 	s.exchanges.Put(x)

@@ -27,7 +27,7 @@ func (k *caller) speaksHTTP2() bool {
 
 // handOver gives the connection to who serves HTTP/2, with what was read from it.
 func (k *caller) handOver(c net.Conn) {
-	begun := &begun{Conn: c, prefix: bytes.Clone(k.wire.unread())}
+	begun := &begun{Conn: c, prefix: bytes.Clone(k.wire.unread()), via: k.via}
 	k.wire.consume(len(begun.prefix))
 	k.wire.release()
 	k.server.watch.remove(k)
@@ -39,7 +39,11 @@ func (k *caller) handOver(c net.Conn) {
 type begun struct {
 	net.Conn
 	prefix []byte
+	via    []byte // nil: not in a tunnel
 }
+
+// Via is the target of the tunnel that the connection is in.
+func (c *begun) Via() []byte { return c.via }
 
 // Read gives what was read, and then what comes.
 func (c *begun) Read(p []byte) (int, error) {

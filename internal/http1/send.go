@@ -231,11 +231,12 @@ func (x *Exchange) appendRequest(b []byte) []byte {
 	return append(b, "\r\n"...)
 }
 
-// onItsWay says that the origin is where the caller was going before it was redirected to us. If
-// the request is one for a proxy, the origin is that proxy: what was meant for it goes there.
+// onItsWay says that the origin is where the caller was going before it was redirected to us, or to
+// the end of its tunnel. If the request is one for a proxy, the origin is that proxy: what was meant
+// for it goes there.
 func (x *Exchange) onItsWay() bool {
 	if !x.Dst.IsValid() {
-		return false
+		return x.Via != nil
 	}
 	var scratch [maxAddrPort]byte
 	return string(x.Dst.AppendTo(scratch[:0])) == x.to.origin.addr
@@ -248,6 +249,8 @@ func (x *Exchange) appendHost(b []byte) []byte {
 	switch {
 	case x.Req.authority != nil:
 		return appendLine(b, []byte("Host"), x.Req.authority)
+	case x.Via != nil:
+		return appendLine(b, []byte("Host"), x.Via)
 	case x.Dst.IsValid():
 		b = append(b, "Host: "...)
 		b = x.Dst.AppendTo(b)

@@ -24,7 +24,10 @@ type Config struct {
 	CloseOnDrain bool          // while draining, replies say "Connection: close" and idle connections are closed
 	Keep         []string      // more header names that a caller's Connection header cannot remove
 	Log          *slog.Logger  // nil: nothing is logged
-	// HTTP2, if not nil, serves connections that begin with the preface of HTTP/2.
+	// Look, if not nil, looks into tunnels.
+	Look Look
+	// HTTP2, if not nil, serves connections that begin with the preface of HTTP/2, and tunnels, whose
+	// target a method Via() []byte of c gives.
 	HTTP2 func(c net.Conn, dst netip.AddrPort)
 	// Refused, if not nil, hears of every request that was answered before a Handler saw it.
 	Refused func(status int, reason string)
@@ -80,14 +83,14 @@ func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 	case s.cfg.MaxConns > 0 && over > 0:
 		k.refuse(&Error{Op: "accept", Reason: TooManyConns})
 	default:
-		if s.closed.Load() || !k.await() { // looked at after add: Close sees every connection, or is seen here
-			break
-		}
-		if s.cfg.HTTP2 != nil && k.speaksHTTP2() {
-			k.handOver(c)
-			return
-		}
-		for k.serve() && !s.closed.Load() && k.await() {
+		for !s.closed.Load() && k.await() { // looked at after add: Close sees every connection, or is seen here
+			if k.fresh && s.cfg.HTTP2 != nil && k.speaksHTTP2() {
+				k.handOver(c)
+				return
+			}
+			if k.fresh = false; !k.serve() {
+				break
+			}
 		}
 	}
 	if k.linger {

@@ -8,22 +8,23 @@ import (
 var errNotConnect = errors.New("not a CONNECT")
 
 // Tunnel answers a CONNECT: it connects to o, replies 200 and moves bytes both ways until both
-// directions have ended.
+// directions have ended; or it finds HTTP there, as Opened then says.
 func (x *Exchange) Tunnel(o *Origin) error {
-	if !x.Req.Connect() || x.replied || x.broken {
+	if !x.Req.Connect() || x.replied && !x.accepted || x.broken {
 		return &Error{Op: "tunnel", Addr: o.addr, Reason: WrongMethod, Err: errNotConnect}
 	}
 	if e := x.connect(o, true); e != nil {
 		return e
 	}
-	x.status, x.replied = 200, true
-	out := x.server.bufs.get(small)
-	b := x.setReply.appendTo(x.appendStatus(out[:0], 200))
-	err := x.wire.write(append(b, "\r\n"...), nil)
-	x.server.bufs.put(out)
-	if err != nil {
-		err = x.callerGone(err)
-	} else {
+	err := x.accept()
+	if err == nil && x.looks() {
+		err = x.look(x.to.wire.conn)
+	}
+	if x.opened {
+		x.open(o)
+		return nil
+	}
+	if err == nil {
 		err = x.tunnel()
 	}
 	x.to.wire.close()
@@ -61,7 +62,7 @@ func (x *Exchange) switchProtocols(n int) error {
 // still receive.
 func (x *Exchange) tunnel() error {
 	x.pin()
-	x.keep, x.broken = false, true // nothing of HTTP follows
+	x.keep, x.broken, x.disrupt = false, true, false // nothing of HTTP follows
 	x.guard.tunnel.Store(true)
 	defer x.guard.tunnel.Store(false)
 	x.guard.within(0)

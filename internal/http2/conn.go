@@ -11,6 +11,7 @@ import (
 type conn struct {
 	net.Conn
 	peer, dst netip.AddrPort
+	via       []byte        // target of the tunnel that it is in, nil for none
 	done      chan struct{} // closed with it
 	once      sync.Once
 }
@@ -20,6 +21,9 @@ type connKey struct{}
 
 func newConn(c net.Conn, dst netip.AddrPort) *conn {
 	k := &conn{Conn: c, dst: dst, done: make(chan struct{})}
+	if t, ok := c.(interface{ Via() []byte }); ok {
+		k.via = t.Via()
+	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		ap := a.AddrPort()
 		k.peer = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())

@@ -18,6 +18,7 @@ type Exchange struct {
 	Req  Request
 	Peer netip.AddrPort // the caller
 	Dst  netip.AddrPort // where it was going (original destination), zero if not known
+	Via  []byte         // target of the CONNECT in whose tunnel it came, nil if it came in none
 
 	w       http.ResponseWriter
 	buffers *sync.Pool // of *[bufferSize]byte

@@ -198,7 +198,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	x := newExchange(w, r, &s.buffers, s.cfg.MaxBody)
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		x.Peer, x.Dst = c.peer, c.dst
+		x.Peer, x.Dst, x.Via = c.peer, c.dst, c.via
 	}
 	if x.Req.size() > s.cfg.MaxHead {
 		s.refuse(x, &http1.Error{Op: "read", Reason: http1.HeadTooLarge})

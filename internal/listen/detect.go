@@ -56,15 +56,15 @@ type Finding struct {
 	Origin     *net.TCPConn // connected already, since the caller was slow to speak; else nil. The caller of Detect closes it.
 }
 
-// Detect finds out what the caller of conn speaks. port is where it was going;
-// dial connects there, nil if that is not to be tried. The error is that of dial,
-// when the caller should be refused, or of conn, or of ctx. Read deadlines of conn
-// are cleared.
-func (d *Detector) Detect(ctx context.Context, conn *net.TCPConn, port uint16, dial Dial) (Finding, error) {
+// Detect finds out what the caller of conn speaks, of whom first was read already.
+// port is where it was going; dial connects there, nil if that is not to be tried.
+// The error is that of dial, when the caller should be refused, or of conn, or of
+// ctx. Read deadlines of conn are cleared.
+func (d *Detector) Detect(ctx context.Context, conn *net.TCPConn, first []byte, port uint16, dial Dial) (Finding, error) {
 	if slices.Contains(d.Opaque, port) {
 		return Finding{Protocol: TCP}, nil
 	}
-	p, err := newPeeker(conn, &d.buffers)
+	p, err := newPeeker(conn, first, &d.buffers)
 	if err != nil {
 		return Finding{}, err
 	}

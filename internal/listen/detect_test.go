@@ -34,7 +34,7 @@ func detect(t testing.TB, d *Detector, conn *net.TCPConn, dial Dial) <-chan dete
 	t.Helper()
 	result := make(chan detected, 1)
 	go func() {
-		f, err := d.Detect(t.Context(), conn, 80, dial)
+		f, err := d.Detect(t.Context(), conn, nil, 80, dial)
 		result <- detected{f, err}
 	}()
 	return result
@@ -107,6 +107,42 @@ func TestDetectingLosesNothing(t *testing.T) {
 			}
 			if rest, err := io.ReadAll(ours); err != nil || string(rest) != c.bytes {
 				t.Errorf("%.20q in parts of %d: read %.60q, %v", c.bytes, size, rest, err)
+			}
+		}
+	}
+}
+
+// Of a tunnel the first bytes may have come with the CONNECT.
+func TestWhatWasReadBeforeCounts(t *testing.T) {
+	for _, c := range []struct {
+		bytes string
+		want  Protocol
+	}{
+		{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", HTTP1},
+		{"GET /" + strings.Repeat("a", smallPeek) + " HTTP/1.1\r\n", HTTP1},
+		{preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00", H2C},
+		{"hello\nworld", TCP},
+		{"hello" + strings.Repeat(" ", 2*maxPeek), HTTP1}, // such a long line is for the server to refuse
+		{string(hello(t, &tls.Config{ServerName: "users"})), TLS},
+		{"", TCP},
+		{"GET", TCP},
+	} {
+		for _, read := range []int{0, 1, 7, smallPeek, maxPeek, len(c.bytes)} {
+			read = min(read, len(c.bytes))
+			ours, theirs := connected(t)
+			go func() {
+				write(t, theirs, c.bytes[read:])
+				theirs.CloseWrite()
+			}()
+			f, err := patient().Detect(t.Context(), ours, []byte(c.bytes[:read]), 80, nil)
+			if err != nil || f.Protocol != c.want {
+				t.Errorf("%.20q, of which %d were read: got %v, %v, want %v", c.bytes, read, f.Protocol, err, c.want)
+			}
+			if c.want == TLS && f.ServerName != "users" {
+				t.Errorf("%.20q, of which %d were read: got name %q, want users", c.bytes, read, f.ServerName)
+			}
+			if rest, err := io.ReadAll(ours); err != nil || string(rest) != c.bytes[read:] {
+				t.Errorf("%.20q, of which %d were read: then read %.60q, %v", c.bytes, read, rest, err)
 			}
 		}
 	}
@@ -286,7 +322,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan detected, 1)
 	go func() {
-		f, err := eager().Detect(ctx, ours, 80, dial)
+		f, err := eager().Detect(ctx, ours, nil, 80, dial)
 		result <- detected{f, err}
 	}()
 	<-accepted

@@ -22,6 +22,7 @@ const smallPeek = 4 << 10
 // can be lost and whoever serves the connection reads it from its start.
 type peeker struct {
 	raw   syscall.RawConn
+	first []byte     // was read already, and counts as seen
 	pool  *sync.Pool // of *[smallPeek]byte
 	small *[smallPeek]byte
 	buf   []byte // nil while there is nothing to look at
@@ -30,12 +31,12 @@ type peeker struct {
 	err   error
 }
 
-func newPeeker(conn *net.TCPConn, pool *sync.Pool) (*peeker, error) {
+func newPeeker(conn *net.TCPConn, first []byte, pool *sync.Pool) (*peeker, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	return &peeker{raw: raw, pool: pool}, nil
+	return &peeker{raw: raw, first: first[:min(len(first), maxPeek)], pool: pool}, nil
 }
 
 // more waits until there are more bytes than it gave last, and gives all, valid
@@ -67,31 +68,46 @@ func (p *peeker) wait() error {
 // that was worth waking up for.
 func (p *peeker) look(fd uintptr) bool {
 	if p.buf == nil {
-		small, ok := p.pool.Get().(*[smallPeek]byte)
-		if !ok {
-			small = new([smallPeek]byte)
-		}
-		p.small, p.buf = small, small[:]
+		p.borrow()
 	}
-	n, err := peek(int(fd), p.buf)
+	n, err := p.peek(int(fd))
 	if n == len(p.buf) && n < maxPeek {
 		p.buf = make([]byte, maxPeek)
-		n, err = peek(int(fd), p.buf)
+		n, err = p.peek(int(fd))
 	}
+	silent := errors.Is(err, unix.EAGAIN)
 	switch {
-	case errors.Is(err, unix.EAGAIN):
+	case silent && n == 0:
 		p.release() // a silent peer takes no memory
 		return false
-	case err != nil:
+	case err != nil && !silent:
 		p.err = err
 		return true
 	case n > p.n:
 		p.n = n
 		return true
-	default:
-		p.ended = n == 0 || finished(int(fd))
-		return p.ended
+	case n > 0 && !finished(int(fd)):
+		return false
 	}
+	last, _ := p.peek(int(fd)) // may have come with the end, after the look
+	p.ended = last <= p.n
+	p.n = max(p.n, last)
+	return true
+}
+
+func (p *peeker) borrow() {
+	small, ok := p.pool.Get().(*[smallPeek]byte)
+	if !ok {
+		small = new([smallPeek]byte)
+	}
+	p.small, p.buf = small, small[:]
+}
+
+// peek fills the buffer with what was read and what is there, as far as it goes.
+func (p *peeker) peek(fd int) (int, error) {
+	n := copy(p.buf, p.first)
+	more, err := peek(fd, p.buf[n:])
+	return n + more, err
 }
 
 // release gives the buffer back.

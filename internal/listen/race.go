@@ -60,7 +60,7 @@ func (r *race) run(ctx context.Context, dial Dial) bool {
 
 // speaks waits for the origin's first byte, or for its end.
 func (r *race) speaks(origin *net.TCPConn) error {
-	p, err := newPeeker(origin, r.buffers)
+	p, err := newPeeker(origin, nil, r.buffers)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (m *Marker) decide(r *Request) (string, propagate.Source) {
 // until Rules is called again.
 func (m *Marker) Rules(r *Request) *policy.Request {
 	r.rules = policy.Request{
-		Method: r.Head.Method(), Host: r.Head.Authority(), Path: r.Head.Path(), Query: r.Head.Query(),
+		Method: r.Head.Method(), Host: r.Host, Path: r.Head.Path(), Query: r.Head.Query(),
 		Peer: r.X.Caller().Addr(), TraceID: r.ids.Trace(), Headers: r.Head, Now: r.Start, Rand: m.Rand,
 	}
 	return &r.rules

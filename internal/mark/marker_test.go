@@ -55,6 +55,7 @@ type exchange struct {
 }
 
 func (x exchange) Head() upstream.Head    { return x.head }
+func (x exchange) Via() []byte            { return nil }
 func (x exchange) Caller() netip.AddrPort { return netip.MustParseAddrPort("10.0.0.1:1") }
 
 // TestTheLadder takes one source after the other away: the next one answers.

@@ -15,6 +15,7 @@ import (
 type Request struct {
 	X      upstream.Exchange
 	Head   upstream.Head
+	Host   []byte         // whom the caller has named: the target of a tunnel, whatever is said in it
 	Policy *policy.Policy // from start to end; nil: none is in force
 	Start  time.Time
 	Mark   propagate.Mark // zero before Find
@@ -28,9 +29,11 @@ type Request struct {
 // Begin starts over with the request of x, under p.
 func (r *Request) Begin(x upstream.Exchange, d metrics.Direction, p *policy.Policy, now time.Time) {
 	r.X, r.Head, r.Policy, r.Start, r.Mark = x, x.Head(), p, now, propagate.Mark{}
+	if r.Host = x.Via(); r.Host == nil {
+		r.Host = r.Head.Authority()
+	}
 	r.Record = metrics.Record{
-		Direction: d, Peer: x.Caller(),
-		Method: r.Head.Method(), Host: r.Head.Authority(), Path: r.Head.Path(),
+		Direction: d, Peer: x.Caller(), Method: r.Head.Method(), Host: r.Host, Path: r.Head.Path(),
 	}
 	if p != nil {
 		r.wire = Wire(p)

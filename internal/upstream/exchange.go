@@ -17,12 +17,21 @@ type Exchange interface {
 	Caller() netip.AddrPort
 	// Destination is where the caller was going, zero if not known.
 	Destination() netip.AddrPort
+	// Via is the target of the CONNECT in whose tunnel the request came, nil if it
+	// came in none.
+	Via() []byte
 
 	// Send sends the request, with its edits, to the origin and relays the reply.
 	// The error is an *http1.Error, which tells whether another origin may be tried.
 	Send(o *Origin) error
-	// Tunnel connects the caller of a CONNECT to the origin.
+	// Tunnel connects the caller of a CONNECT to the origin, or finds HTTP there.
 	Tunnel(o *Origin) error
+	// Accept answers a CONNECT before there is an origin, if it is to be looked into
+	// the tunnel first. Tunnel may come next.
+	Accept() error
+	// Opened says that the tunnel holds HTTP: its requests are exchanges of their own,
+	// and nothing is left to do for this one.
+	Opened() bool
 	// Reply is an answer of our own.
 	Reply(status int, reason, text string)
 	// SetReply puts one line on the reply, whoever makes it, in place of all of that
@@ -80,6 +89,7 @@ type exchange1 struct{ *http1.Exchange }
 func (x exchange1) Head() Head                  { return &x.Req }
 func (x exchange1) Caller() netip.AddrPort      { return x.Peer }
 func (x exchange1) Destination() netip.AddrPort { return x.Dst }
+func (x exchange1) Via() []byte                 { return x.Exchange.Via }
 func (x exchange1) Send(o *Origin) error        { return x.Exchange.Send(o.http1) }
 func (x exchange1) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http1) }
 
@@ -96,5 +106,13 @@ type exchange2 struct{ *http2.Exchange }
 func (x exchange2) Head() Head                  { return &x.Req }
 func (x exchange2) Caller() netip.AddrPort      { return x.Peer }
 func (x exchange2) Destination() netip.AddrPort { return x.Dst }
+func (x exchange2) Via() []byte                 { return x.Exchange.Via }
 func (x exchange2) Send(o *Origin) error        { return x.Exchange.Send(o.http2) }
 func (x exchange2) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http2) }
+
+// Accept does nothing: a tunnel of HTTP/2 is a stream among others, and is not
+// looked into.
+func (x exchange2) Accept() error { return nil }
+
+// Opened is false, as Accept says.
+func (x exchange2) Opened() bool { return false }

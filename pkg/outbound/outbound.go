@@ -83,8 +83,10 @@ func (o *Outbound) begin(x upstream.Exchange, d metrics.Direction) *call {
 }
 
 func (o *Outbound) end(c *call) {
-	c.End(o.now())
-	o.Metrics.Record(&c.Record)
+	if !c.X.Opened() { // what a tunnel holds is counted by itself
+		c.End(o.now())
+		o.Metrics.Record(&c.Record)
+	}
 	o.calls.Put(c)
 }
 
@@ -99,7 +101,7 @@ func (o *Outbound) route(c *call) {
 		return
 	}
 	c.Record.Service = c.service.Name
-	if c.loops() {
+	if c.loops() || c.opens() {
 		return
 	}
 	o.Marks.Find(&c.Request, mark.App)

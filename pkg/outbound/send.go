@@ -82,8 +82,24 @@ func (o *Outbound) key(c *call) uint64 {
 	return rand.Uint64()
 }
 
+// opens looks into a tunnel to versions of a service, and reports whether that was
+// all: which of them is asked for, a request in the tunnel knows better.
+func (c *call) opens() bool {
+	if len(c.service.Versions) == 0 || !c.Head.Connect() {
+		return false
+	}
+	if err := c.X.Accept(); err != nil {
+		c.Record.Reason = policy.Unavailable.String()
+		c.Fail(err)
+		return true
+	}
+	return c.X.Opened()
+}
+
+// relay sends a request to the origin. A CONNECT that is for us ends there; one in
+// a tunnel is for the proxy at the end of that.
 func relay(x upstream.Exchange, origin *upstream.Origin) error {
-	if x.Head().Connect() {
+	if x.Head().Connect() && x.Via() == nil {
 		return x.Tunnel(origin)
 	}
 	return x.Send(origin)

@@ -8,14 +8,14 @@ func (c *call) goingTo() []byte {
 	if dst := c.X.Destination(); dst.IsValid() {
 		return dst.AppendTo(c.destination[:0])
 	}
-	return c.Head.Authority()
+	return c.Host
 }
 
 // whose gives the service that the request is for, nil if no service claims it.
 // Where host and destination belong to different services, the destination wins:
 // that is where the app would have gone without us.
 func (o *Outbound) whose(c *call) *policy.Service {
-	named := c.Policy.ServiceFor(c.Head.Authority())
+	named := c.Policy.ServiceFor(c.Host)
 	if !c.X.Destination().IsValid() || o.Owner == nil {
 		return named
 	}

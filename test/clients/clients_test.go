@@ -18,7 +18,7 @@ import (
 // What a page says of how its caller came.
 const (
 	marked = "through the sidecar"
-	plain  = "past the sidecar" // or inside a tunnel
+	plain  = "past the sidecar" // or inside TLS
 	failed = ""                 // the host has no address: only the sidecar knows it
 )
 
@@ -75,6 +75,14 @@ func nodeGet(env ...string) client {
 
 func nodeFetch(env ...string) client {
 	return client{"fetch", []string{"node", "-e", "fetch(process.argv[1]).then(r => r.text()).then(console.log)"}, env}
+}
+
+// undici is what Node's fetch is made of, as apps use it that give it a proxy themselves. It asks
+// for a tunnel by http:// too. Debian puts it where other builds of Node do not look.
+func undici() client {
+	return client{"undici", []string{"node", "-e", "const {fetch, ProxyAgent} = require('undici');" +
+		"fetch(process.argv[1], {dispatcher: new ProxyAgent(process.env.http_proxy)}).then(r => r.text()).then(console.log)"},
+		[]string{"NODE_PATH=/usr/share/nodejs"}}
 }
 
 // java runs a file of testdata; Java compiles it first.
@@ -143,6 +151,8 @@ func TestClientsComeThroughTheSidecarAsReadmeSays(t *testing.T) {
 		{golang(), []string{upper, "no_proxy=users"}, users, failed},
 		{nodeGet(), []string{upper, lower}, users, failed},
 		{nodeFetch(), []string{upper, lower}, users, failed},
+		{undici(), []string{lower}, users, marked},
+		{undici(), []string{lower}, w.app, marked},
 	}
 	for _, python := range []client{requests(), urllib()} {
 		rows = append(rows,
@@ -169,7 +179,10 @@ func TestClientsComeThroughTheSidecarAsReadmeSays(t *testing.T) {
 			row{nodeGet(obeying), []string{lower}, users, marked},
 			row{nodeGet(obeying), []string{lower}, w.app, marked},
 			row{nodeGet(obeying), []string{lower, "NO_PROXY=127.0.0.1"}, w.app, plain},
-			row{nodeFetch(obeying), []string{lower}, users, plain},
+			row{nodeFetch(obeying), []string{upper}, users, marked},
+			row{nodeFetch(obeying), []string{lower}, users, marked},
+			row{nodeFetch(obeying), []string{lower}, w.app, marked},
+			row{nodeFetch(obeying), []string{lower, "NO_PROXY=127.0.0.1"}, w.app, plain},
 		)
 	}
 	for _, r := range rows {

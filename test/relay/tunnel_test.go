@@ -33,9 +33,44 @@ func TestCONNECTIsATunnel(t *testing.T) {
 
 // A33: the name after CONNECT decides, not the Host inside, nor a Host beside it.
 func TestCONNECTIsJudgedOnItsName(t *testing.T) {
-	base, gray := listen(t), listen(t)
+	base, gray, near := newBank(t)
 	base.plays(t, func(p *peer) { p.say("base") })
 	gray.plays(t, func(p *peer) { p.say("gray") })
+	for request, want := range map[string]string{
+		"CONNECT bank:443 HTTP/1.1⏎Host: shop:443⏎⏎":              "gray",
+		"CONNECT shop:443 HTTP/1.1⏎Host: bank:443⏎⏎":              "base",
+		"CONNECT shop:443 HTTP/1.1⏎Host: shop:443⏎X-Gray: gray⏎⏎": "gray",
+		"CONNECT bank:443 HTTP/1.1⏎Host: bank:443⏎X-Gray: base⏎⏎": "base",
+	} {
+		t.Run(request, func(t *testing.T) {
+			p := dial(t, near.Outbound)
+			p.say(request)
+			p.hears(established + want)
+		})
+	}
+	base.plays(t, func(p *peer) { p.head(); p.say("HTTP/1.1 200 OK⏎Content-Length: 4⏎⏎base") })
+	gray.plays(t, func(p *peer) { p.head(); p.say("HTTP/1.1 200 OK⏎Content-Length: 4⏎⏎gray") })
+	for request, want := range map[string]string{
+		"CONNECT shop:443 HTTP/1.0⏎⏎GET / HTTP/1.1⏎Host: bank:443⏎⏎":                            "base",
+		"CONNECT bank:443 HTTP/1.1⏎Host: h⏎⏎GET / HTTP/1.1⏎Host: shop:443⏎⏎":                    "gray",
+		"CONNECT bank:443 HTTP/1.1⏎Host: h⏎X-Gray: base⏎⏎GET / HTTP/1.1⏎Host: h⏎⏎":              "gray",
+		"CONNECT shop:443 HTTP/1.1⏎Host: h⏎X-Gray: base⏎⏎GET / HTTP/1.1⏎Host: h⏎X-Gray: gray⏎⏎": "gray",
+	} {
+		t.Run(request, func(t *testing.T) {
+			p := dial(t, near.Outbound)
+			p.say(request)
+			p.hears(established)
+			if got := p.reply("GET"); !strings.HasSuffix(got, "⏎⏎"+want) {
+				t.Errorf("got %q, want %s", got, want)
+			}
+		})
+	}
+}
+
+// newBank is a service with two names and two versions behind a sidecar; one of the names is gray.
+func newBank(t *testing.T) (base, gray *origin, near *harness.Sidecar) {
+	t.Helper()
+	base, gray = listen(t), listen(t)
 	policy := harness.PolicyFile(t.TempDir() + "/policy.yaml")
 	policy.Write(t, `apiVersion: graylane.dev/v1
 rules:
@@ -45,20 +80,7 @@ services:
     hosts: ["bank:443", "shop:443"]
     versions: [{tag: base, endpoints: ["`+base.address()+`"]}, {tag: gray, endpoints: ["`+gray.address()+`"]}]
 `)
-	near := harness.StartSidecar(t, "near", string(policy)).WaitReady(t)
-	for request, want := range map[string]string{
-		"CONNECT bank:443 HTTP/1.1⏎Host: shop:443⏎⏎":                 "gray",
-		"CONNECT shop:443 HTTP/1.1⏎Host: bank:443⏎⏎":                 "base",
-		"CONNECT shop:443 HTTP/1.1⏎Host: shop:443⏎X-Gray: gray⏎⏎":    "gray",
-		"CONNECT bank:443 HTTP/1.1⏎Host: bank:443⏎X-Gray: base⏎⏎":    "base",
-		"CONNECT shop:443 HTTP/1.0⏎⏎GET / HTTP/1.1⏎Host: bank:443⏎⏎": "base",
-	} {
-		t.Run(request, func(t *testing.T) {
-			p := dial(t, near.Outbound)
-			p.say(request)
-			p.hears(established + want)
-		})
-	}
+	return base, gray, harness.StartSidecar(t, "near", string(policy)).WaitReady(t)
 }
 
 // A33: what is no CONNECT, and what would come back to us, is refused.

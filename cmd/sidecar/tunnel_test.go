@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	toTester = "X-User-Id: 7\r\n"
+	hello    = "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00" // as much of a ClientHello as it takes to know one
+)
+
+// listener plays a server for each connection, which is closed when play returns.
+func listener(t *testing.T, play func(c *net.TCPConn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				play(conn.(*net.TCPConn))
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// web is a server that says its name and how the request was marked, in HTTP/1 and h2c.
+func web(t *testing.T, name string) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s marked %q asked for %s", name, r.Header.Get("X-Gray"), r.Host)
+	})}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(func() { server.Close() })
+	go server.Serve(l)
+	return l.Addr().String()
+}
+
+// echo repeats what it hears to the end.
+func echo(t *testing.T, name string) (address string) {
+	return listener(t, func(c *net.TCPConn) {
+		io.WriteString(c, name+": ")
+		io.Copy(c, c)
+	})
+}
+
+func nobody(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// tunnelPolicy has a service users with a version for testers.
+func tunnelPolicy(t *testing.T, base, gray, more string) string {
+	return file(t, "policy.yaml", fmt.Sprintf(`apiVersion: graylane.dev/v1
+rules: [{name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}]}]
+services: [{name: users, hosts: [users], %s versions: [{tag: base, endpoints: [%q]}, {tag: gray, endpoints: [%q]}]}]
+`, more, base, gray))
+}
+
+// tunnel asks the sidecar for one to the target and says first with that.
+func (r *running) tunnel(t *testing.T, target, first string) (conn *net.TCPConn, from *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", r.outbound.set.Addrs()[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n%s", target, first)
+	return c.(*net.TCPConn), bufio.NewReader(c)
+}
+
+// established reads the reply to CONNECT.
+func established(t *testing.T, from *bufio.Reader) {
+	t.Helper()
+	for _, want := range []string{"HTTP/1.1 200 OK\r\n", "\r\n"} {
+		if got, err := from.ReadString('\n'); got != want {
+			t.Fatalf("CONNECT was answered %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+// reply reads one of HTTP.
+func reply(t *testing.T, from *bufio.Reader) (status int, body string) {
+	t.Helper()
+	resp, err := http.ReadResponse(from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func get(host, headers string) string {
+	return "GET /v1 HTTP/1.1\r\nHost: " + host + "\r\n" + headers + "\r\n"
+}
+
+func wantPage(t *testing.T, from *bufio.Reader, want string) {
+	t.Helper()
+	if status, got := reply(t, from); status != 200 || got != want {
+		t.Errorf("got %d %q, want %q", status, got, want)
+	}
+}
+
+func TestRequestsInATunnelAreDecidedOneByOne(t *testing.T) {
+	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray"), ""), "--access-log")
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	base, gray := `base marked "base" asked for users`, `gray marked "gray" asked for users`
+
+	conn, from := r.tunnel(t, "users:80", get("users", toTester)) // in one piece with the CONNECT
+	established(t, from)
+	wantPage(t, from, gray)
+	for range 2 {
+		io.WriteString(conn, get("users", ""))
+		wantPage(t, from, base)
+		io.WriteString(conn, get("users", toTester))
+		wantPage(t, from, gray)
+	}
+
+	eventually(t, "each request is logged, and no tunnel", func() bool { return len(r.log.with(t, "request")) == 5 })
+	for _, record := range r.log.with(t, "request") {
+		if record["method"] != "GET" || record["host"] != "users:80" || record["service"] != "users" {
+			t.Errorf("logged %v, want a GET of users:80", record)
+		}
+	}
+}
+
+// A caller that is slow to speak may wait for a server that speaks first. That it does
+// not costs neither a connection nor what the limit allows.
+func TestACallerThatSpeaksLateInATunnelSpeaksHTTPAllTheSame(t *testing.T) {
+	asked := make(chan bool, 2)
+	base := listener(t, func(c *net.TCPConn) {
+		asked <- true
+		for from := bufio.NewReader(c); ; {
+			if _, err := http.ReadRequest(from); err != nil {
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbase")
+		}
+	})
+	for _, first := range []string{"", "GE"} {
+		r := start(t, tunnelPolicy(t, base, web(t, "gray"), "limit: {requests: 1},"))
+		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+		conn, from := r.tunnel(t, "users:80", first)
+		established(t, from)
+		<-asked
+		io.WriteString(conn, get("users", "")[len(first):])
+		wantPage(t, from, "base")
+		io.WriteString(conn, get("users", toTester))
+		wantPage(t, from, `gray marked "gray" asked for users`)
+		if len(asked) > 0 {
+			t.Error("the request had a connection of its own, want that of the tunnel")
+		}
+	}
+}
+
+func TestHTTP2InATunnelIsDecidedToo(t *testing.T) {
+	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray"), ""))
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(_ context.Context, _, target string) (net.Conn, error) {
+		conn, from := r.tunnel(t, target, "")
+		established(t, from)
+		return conn, nil
+	}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(transport.CloseIdleConnections)
+	for user, want := range map[string]string{"7": `gray marked "gray" asked for users`, "8": `base marked "base" asked for users`} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://users/v1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-User-Id", user)
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(page) != want || resp.ProtoMajor != 2 || err != nil {
+			t.Errorf("user %s: got %q by HTTP/%d, %v, want %q by HTTP/2", user, page, resp.ProtoMajor, err, want)
+		}
+	}
+}
+
+func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
+	stranger := web(t, "stranger")
+	r := start(t, tunnelPolicy(t, nobody(t), nobody(t), ""), "--access-log")
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	conn, from := r.tunnel(t, stranger, get("users", toTester+"X-Gray: gray\r\n"))
+	established(t, from)
+	wantPage(t, from, `stranger marked "" asked for users`) // the name after CONNECT counts
+	io.WriteString(conn, "GET /v1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+	wantPage(t, from, `stranger marked "" asked for `+stranger)
+	eventually(t, "both are logged", func() bool { return len(r.log.with(t, "request")) == 2 })
+
+	_, from = r.tunnel(t, nobody(t), "")
+	if status, body := reply(t, from); status != 502 {
+		t.Errorf("a tunnel to nobody: got %d %q, want 502", status, body)
+	}
+}
+
+func TestATunnelOfOtherBytesGoesToTheVersionOfThePod(t *testing.T) {
+	base, gray := echo(t, "base"), echo(t, "gray")
+	for tag, want := range map[string]string{"gray": "gray: ", "base": "base: "} {
+		r := start(t, tunnelPolicy(t, base, gray, ""), "--tag="+tag, "--access-log")
+		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+		for _, bytes := range []string{hello, "hello\n", ""} { // the last waits for the server to speak
+			conn, from := r.tunnel(t, "users:443", bytes)
+			established(t, from)
+			if _, err := from.Peek(1); err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(conn, "more")
+			conn.CloseWrite()
+			if got, err := io.ReadAll(from); string(got) != want+bytes+"more" || err != nil {
+				t.Errorf("tag %q: got %q, %v, want %q", tag, got, err, want+bytes+"more")
+			}
+		}
+		eventually(t, "the tunnels are logged", func() bool { return len(r.log.with(t, "request")) == 3 })
+	}
+}
+
+// The version of the tunnel has nobody, that of the request in it has.
+func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
+	r := start(t, tunnelPolicy(t, nobody(t), web(t, "gray"), ""))
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	conn, from := r.tunnel(t, "users:80", get("users", toTester))
+	established(t, from)
+	wantPage(t, from, `gray marked "gray" asked for users`)
+	io.WriteString(conn, get("users", ""))
+	if status, body := reply(t, from); status != 503 {
+		t.Errorf("a base request: got %d %q, want 503", status, body)
+	}
+
+	_, from = r.tunnel(t, "users:443", hello)
+	established(t, from)
+	if got, err := io.ReadAll(from); len(got) > 0 || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("TLS: got %q, %v, want a reset", got, err)
+	}
+}
+
+func TestALoopOfTunnelsEnds(t *testing.T) {
+	r := start(t, tunnelPolicy(t, nobody(t), nobody(t), ""))
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	own := r.outbound.set.Addrs()[0].String()
+	_, from := r.tunnel(t, own, "")
+	if status, body := reply(t, from); status != 508 {
+		t.Errorf("a tunnel to the sidecar itself: got %d %q, want 508", status, body)
+	}
+	conn, from := r.tunnel(t, "users:80", strings.Repeat("CONNECT users:80 HTTP/1.1\r\nHost: users\r\n\r\n", 3))
+	established(t, from)
+	for range 3 { // in a tunnel it is for whom that leads to
+		if status, body := reply(t, from); status != 503 {
+			t.Errorf("a tunnel in a tunnel: got %d %q, want 503", status, body)
+		}
+	}
+	io.WriteString(conn, get("users", "X-Graylane-Hops: 8\r\n"))
+	if status, body := reply(t, from); status != 508 {
+		t.Errorf("after 8 hops: got %d %q, want 508", status, body)
+	}
+}
