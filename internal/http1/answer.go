@@ -107,7 +107,7 @@ var texts = map[string]string{
 	IdleTimeout:    "the origin stopped taking the request",
 	BadReply:       "the origin sent something that is not a valid reply",
 	CallerTimeout:  "the request did not arrive in time",
-	BadRequest:     "the request is not valid HTTP/1.1",
+	BadRequest:     "the request is not valid HTTP",
 	HeadTooLarge:   "the request's header is too large",
 	BodyTooLarge:   "the request's body is too large",
 	BadVersion:     "the HTTP version is not supported here",

@@ -235,11 +235,12 @@ func containsToken(v []byte, want string) bool {
 }
 
 // decimal reads digits only: no sign, no space, no list; at most 18 of them.
-func decimal(v []byte) (n int64, ok bool) {
+func decimal[T []byte | string](v T) (n int64, ok bool) {
 	if len(v) == 0 || len(v) > 18 {
 		return 0, false
 	}
-	for _, c := range v {
+	for i := range len(v) {
+		c := v[i]
 		if !digit(c) {
 			return 0, false
 		}

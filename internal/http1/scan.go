@@ -148,7 +148,7 @@ func trim(b []byte, from, to int) (int, int) {
 
 // confusing says that a name differs from one that frames messages only by its punctuation:
 // gateways that turn names into variables take Content_Length for Content-Length.
-func confusing(name []byte) bool {
+func confusing[T []byte | string](name T) bool {
 	if len(name) < len("contentlength") {
 		return false
 	}
@@ -161,9 +161,10 @@ func confusing(name []byte) bool {
 	return !alphanumeric(name[0]) && (sameLetters(name, "contentlength") || sameLetters(name, "transferencoding"))
 }
 
-func sameLetters(name []byte, letters string) bool {
+func sameLetters[T []byte | string](name T, letters string) bool {
 	i := 0
-	for _, c := range name {
+	for k := range len(name) {
+		c := name[k]
 		if !alphanumeric(c) {
 			continue
 		}

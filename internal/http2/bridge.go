@@ -64,9 +64,7 @@ type bridge struct {
 // ServeHTTP serves one request. Its limits were kept by who has sent it.
 func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 always can
-	for _, name := range [...]string{"Connection", "Keep-Alive", "Proxy-Connection", "Upgrade"} {
-		r.Header.Del(name) // they are for HTTP/1 alone (RFC 9113, section 8.2.2)
-	}
+	dropHopFields(r.Header)
 	x := newExchange(w, r, &b.buffers, 0)
 	if err := x.Send(b.origin); err != nil {
 		x.Fail(err)

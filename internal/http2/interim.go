@@ -60,6 +60,7 @@ func (x *Exchange) writeInterim() {
 		}
 		h := x.w.Header()
 		maps.Copy(h, head.header)
+		dropHopFields(h)
 		x.w.WriteHeader(head.status)
 		clear(h)
 	}

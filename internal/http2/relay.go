@@ -51,6 +51,7 @@ func (x *Exchange) head(reply *http.Response, announced []string) {
 		h[name] = nil
 	}
 	maps.Copy(h, reply.Header)
+	dropHopFields(h)
 	if len(announced) > 0 {
 		h["Trailer"] = []string{strings.Join(announced, ", ")}
 	}

@@ -27,6 +27,8 @@ func (r *Request) read(in *http.Request) {
 		return all[from:len(all):len(all)]
 	}
 	r.http = in
+	delete(in.Header, "Proxy-Authorization") // which ends here, as with HTTP/1
+	delete(in.Header, "Http2-Settings")
 	r.method, r.path = part(in.Method), part(target)
 	if in.Host != "" {
 		r.authority = part(in.Host)

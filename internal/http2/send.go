@@ -100,14 +100,14 @@ func (x *Exchange) explain(ctx context.Context, o *Origin, err error) *http1.Err
 	late, isLate := errors.AsType[*http1.Error](context.Cause(ctx))
 	known, isKnown := errors.AsType[*http1.Error](err)
 	failed := x.body.failed()
-	tooLarge, isTooLarge := errors.AsType[*http1.Error](failed)
+	overLimit, isOverLimit := errors.AsType[*http1.Error](failed)
 	switch {
 	case isLate:
 		e.Reason = late.Reason
 	case ctx.Err() != nil:
 		e.Reason = http1.CallerGone
-	case isTooLarge:
-		e.Reason = tooLarge.Reason
+	case isOverLimit:
+		e.Reason = overLimit.Reason
 	case failed != nil:
 		e.Reason = http1.CallerGone
 	case isKnown: // and logged
@@ -118,6 +118,8 @@ func (x *Exchange) explain(ctx context.Context, o *Origin, err error) *http1.Err
 		e.Reason = http1.BadReply
 		o.complaints.BadReply(err)
 	case x.replied:
+	case tooLarge(err):
+		e.Op, e.Reason = "send", http1.HeadTooLarge
 	case !x.sent.Load():
 		e.Op, e.Retryable = "send", x.body.again()
 	case unprocessed(err):
@@ -146,6 +148,12 @@ func unprocessed(err error) bool {
 		return reset.Code == resetRefused
 	}
 	return strings.HasSuffix(err.Error(), "graceful shutdown GOAWAY")
+}
+
+// tooLarge tells whether the head is over what the origin takes, for which net/http
+// has nothing but a text.
+func tooLarge(err error) bool {
+	return strings.HasSuffix(err.Error(), "request header list larger than peer's advertised limit")
 }
 
 // malformed tells whether the connection or the stream was ended for what the origin

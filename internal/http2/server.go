@@ -200,8 +200,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		x.Peer, x.Dst, x.Via = c.peer, c.dst, c.via
 	}
-	if x.Req.size() > s.cfg.MaxHead {
-		s.refuse(x, &http1.Error{Op: "read", Reason: http1.HeadTooLarge})
+	if err := x.Req.admissible(s.cfg.MaxHead); err != nil {
+		s.refuse(x, err)
 	} else {
 		s.handler.Serve(x)
 	}
