@@ -80,8 +80,8 @@ func (x *Exchange) appendConnection(b []byte) []byte {
 	return b
 }
 
-// Fail replies what Status makes of err, unless a reply has begun. A caller that is a sidecar hears whether the request may
-// be sent elsewhere.
+// Fail replies what Status makes of err, unless a reply has begun. With Config.Unsent the caller hears whether the
+// request may be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := Status(err)
 	if status == 0 {
@@ -89,7 +89,7 @@ func (x *Exchange) Fail(err error) {
 		return
 	}
 	e, ok := errors.AsType[*Error](err)
-	x.unsent = ok && e.Retryable
+	x.unsent = ok && e.Retryable && x.server.cfg.Unsent
 	x.Reply(status, reason, Text(reason))
 }
 

@@ -72,11 +72,13 @@ func (x *Exchange) scanReply() (int, error) {
 func (x *Exchange) checkReply(n int) error {
 	p := &x.reply
 	p.head.raw = p.head.raw[:n]
-	if err := p.inspect(&x.Req); err != nil || !p.exact {
+	err := p.inspect(&x.Req)
+	p.unsent = p.unsent && x.to.origin.cfg.Unsent
+	if err != nil || !p.exact {
 		return err
 	}
 	second := x.server.newParsers()
-	err := second.agreeReply(p)
+	err = second.agreeReply(p)
 	x.server.parsers.Put(second)
 	return err
 }

@@ -40,8 +40,8 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := NewOrigin(unreachable(t), OriginConfig{})
-			_, callee := serve(t, Config{}, sendTo(app))
-			addr, errs := sender(t, NewOrigin(callee, OriginConfig{}))
+			_, callee := serve(t, Config{Unsent: true}, sendTo(app))
+			addr, errs := sender(t, NewOrigin(callee, OriginConfig{Unsent: true}))
 			c := dial(t, addr)
 			c.say(request)
 			if e, ok := errors.AsType[*Error](<-errs); !ok || !e.Retryable || e.Op != "connect" || e.Reason != ConnectRefused {
@@ -54,29 +54,47 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 	}
 }
 
-// Only the sidecar that the reply comes from may say so: what it passes on from others says nothing.
+// Only the sidecar that the reply comes from may say so, and only where one may be: what others say says nothing.
 func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
-	tests := map[string]string{
-		"an error handed on by a proxy": "HTTP/1.1 502 Bad Gateway⏎X-Graylane-Error: connect_refused⏎Content-Length: 0⏎⏎",
-		"the option with a good reply":  "HTTP/1.1 200 OK⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎",
-		"the option on another line":    "HTTP/1.1 502 Bad Gateway⏎Graylane-Unsent: 1⏎Content-Length: 0⏎⏎",
+	const option = "HTTP/1.1 502 Bad Gateway⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎"
+	tests := []struct {
+		name, reply string
+		cfg         OriginConfig
+	}{
+		{"an error handed on by a proxy", "HTTP/1.1 502 Bad Gateway⏎X-Graylane-Error: connect_refused⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
+		{"the option with a good reply", "HTTP/1.1 200 OK⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
+		{"the option on another line", "HTTP/1.1 502 Bad Gateway⏎Graylane-Unsent: 1⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
+		{"the option by an app, or by a stranger", option, OriginConfig{}},
 	}
-	for name, reply := range tests {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
 			origin := NewOrigin(listen(t, func(c *peer) {
 				c.message()
-				c.say(reply)
-			}), OriginConfig{})
+				c.say(tt.reply)
+			}), tt.cfg)
 			addr, errs := sender(t, origin)
 			c := dial(t, addr)
 			c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 			if err := <-errs; err != nil {
 				t.Errorf("got %v, want the reply passed on", err)
 			}
-			if got := c.head(); strings.Contains(got, "Connection: graylane") || got[:12] != reply[:12] {
-				t.Errorf("the caller got %q, want %q without the option", got, reply)
+			if got := c.head(); strings.Contains(got, "Connection: graylane") || got[:12] != tt.reply[:12] {
+				t.Errorf("the caller got %q, want %q without the option", got, tt.reply)
 			}
 		})
+	}
+}
+
+// An app that copies the headers of replies would say it of itself.
+func TestAnAppIsNotTold(t *testing.T) {
+	addr, errs := sender(t, NewOrigin(unreachable(t), OriginConfig{Unsent: true}))
+	c := dial(t, addr)
+	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+	if e, ok := errors.AsType[*Error](<-errs); !ok || e.Reason != ConnectRefused {
+		t.Errorf("got %+v, want %s", e, ConnectRefused)
+	}
+	if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 502 ") || strings.Contains(got, "unsent") {
+		t.Errorf("got %q, want a 502 that says no more", got)
 	}
 }
 
@@ -86,7 +104,7 @@ func TestALongRequestIsNotSentElsewhere(t *testing.T) {
 	origin := NewOrigin(listen(t, func(c *peer) {
 		c.message()
 		c.say("HTTP/1.1 502 Bad Gateway⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎")
-	}), OriginConfig{})
+	}), OriginConfig{Unsent: true})
 	addr, errs := sender(t, origin)
 	c := dial(t, addr)
 	c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 1048576⏎⏎" + body)

@@ -33,6 +33,7 @@ type Exchange struct {
 	interim interim
 	waited  time.Duration
 
+	unsent  bool // the caller is a sidecar: see unsentHeader
 	status  int
 	replied bool // a final reply has begun
 	broken  bool // it cannot be ended as one that is whole
@@ -43,6 +44,12 @@ type edit struct {
 	name, value string
 	do          func(h http.Header, name, value string)
 }
+
+// unsentHeader says on a reply of a sidecar, to the one before it, that nothing of
+// the request has reached its app. It is no further than one hop: what an app says
+// with it is taken off, and so is what is believed. (HTTP/1 has an option of
+// Connection for this.)
+const unsentHeader = "Graylane-Unsent"
 
 // newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
 func newExchange(w http.ResponseWriter, r *http.Request, buffers *sync.Pool, mostBody int64) *Exchange {
@@ -113,12 +120,16 @@ func (x *Exchange) finish() {
 	}
 }
 
-// Fail replies what http1.Status makes of err, unless a reply has begun.
+// Fail replies what http1.Status makes of err, unless a reply has begun. With
+// Config.Unsent the caller hears whether the request may be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := http1.Status(err)
 	if status == 0 {
 		x.broken = true
 		return
+	}
+	if e, ok := errors.AsType[*http1.Error](err); ok && e.Retryable && x.unsent {
+		x.SetReply(unsentHeader, "1")
 	}
 	reset, ok := errors.AsType[streamError](err)
 	if x.grpc && ok {

@@ -39,7 +39,11 @@ func (x *Exchange) Send(o *Origin) error {
 			return x.explain(ctx, o, e)
 		}
 		reply, err := x.roundTrip(ctx, o, l)
-		if err == nil {
+		switch {
+		case err == nil && o.unsent(reply):
+			_ = reply.Body.Close() // it says nothing else
+			return x.explain(ctx, o, &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.ConnectRefused, Retryable: true, Err: errUnsent})
+		case err == nil:
 			return x.relay(ctx, o, reply)
 		}
 		e = x.explain(ctx, o, err)
@@ -48,6 +52,16 @@ func (x *Exchange) Send(o *Origin) error {
 		}
 	}
 }
+
+// unsent tells whether a sidecar at the origin says that the request has not reached
+// the app behind it.
+func (o *Origin) unsent(reply *http.Response) bool {
+	said := reply.Header.Get(unsentHeader) != ""
+	reply.Header.Del(unsentHeader)
+	return said && o.cfg.Unsent
+}
+
+var errUnsent = errors.New("the sidecar there could not connect to its app")
 
 var errReplied = errors.New("the request was answered, or partly sent, already")
 

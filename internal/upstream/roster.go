@@ -150,7 +150,9 @@ func (r *roster) adopt(g *Group) {
 // use makes the origins from now on as the version wants them.
 func (r *roster) use(v *Version) {
 	r.timeouts = v.Timeouts
-	r.origins.reset(originConfig{v.Timeouts.over(r.table.cfg), v.H2C})
+	cfg := originConfig{v.Timeouts.over(r.table.cfg), v.H2C}
+	cfg.Unsent = true // endpoints have sidecars, strangers have none of ours
+	r.origins.reset(cfg)
 }
 
 // connectTimeout is how long connecting to an endpoint may take.

@@ -1,0 +1,61 @@
+package http2
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"graylane/internal/http1"
+)
+
+// callee is a sidecar that hands its callers on to the app at addr.
+func callee(t testing.TB, addr string) string {
+	t.Helper()
+	_, at := serve(t, http1.Config{Unsent: true}, passing(NewOrigin(addr, http1.OriginConfig{})))
+	return at
+}
+
+func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
+	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{Unsent: true})
+	for name, req := range map[string]*http.Request{
+		"POST": request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")),
+		"gRPC": call(t, addr),
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp, _ := do(t, req)
+			if e := wantReason(t, <-errs, http1.ConnectRefused); !e.Retryable || e.Op != "connect" {
+				t.Errorf("got %+v, want an error to connect that may be tried elsewhere", e)
+			}
+			if got := resp.Header[unsentHeader]; got != nil {
+				t.Errorf("the app was told %q, want nothing", got)
+			}
+		})
+	}
+}
+
+// An app that says it has served the request all the same, or has it from somebody else.
+func TestAnAppCannotSayThatItGotNothing(t *testing.T) {
+	app := origin(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(unsentHeader, "1")
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	addr, errs := sending(t, callee(t, addrOf(app)), http1.OriginConfig{Unsent: true})
+	resp, _ := do(t, request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")))
+	if err := <-errs; err != nil {
+		t.Errorf("got %v, want the reply passed on", err)
+	}
+	if resp.StatusCode != http.StatusBadGateway || resp.Header[unsentHeader] != nil {
+		t.Errorf("got %d with %v, want 502 and nothing about it", resp.StatusCode, resp.Header)
+	}
+}
+
+func TestAStrangerIsNotBelievedThatItGotNothing(t *testing.T) {
+	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{})
+	resp, _ := do(t, request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")))
+	if err := <-errs; err != nil {
+		t.Errorf("got %v, want the reply passed on", err)
+	}
+	if resp.StatusCode != http.StatusBadGateway || resp.Header[unsentHeader] != nil {
+		t.Errorf("got %d with %v, want 502 and nothing about it", resp.StatusCode, resp.Header)
+	}
+}
