@@ -1,11 +1,14 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -15,15 +18,26 @@ const Repository = "../.."
 // scratch is the folder of what one run shares; Main makes and removes it.
 var scratch string
 
-// Main runs the tests of a package and gives the exit code.
+// Main runs the tests of a package and gives the exit code. All that they keep in temporary folders goes with them, also
+// when they are stopped by SIGINT or SIGTERM.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "graylane-test-")
+	if err == nil {
+		err = errors.Join(os.Chmod(dir, os.ModeSticky|0o777), os.Setenv("TMPDIR", dir)) // for other users too, as /tmp is
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
 	scratch = dir
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-stop
+		_ = os.RemoveAll(dir) // no more can be done
+		os.Exit(1)
+	}()
 	return m.Run()
 }
 
