@@ -48,22 +48,35 @@ func (d *DNS) ask(ctx context.Context, last *[]netip.Addr) ([]upstream.Target, t
 	if err != nil {
 		return nil, 0, fmt.Errorf("looking up %s: %w", d.Host, err)
 	}
-	list, kept := found.list, 0
-	for _, addr := range *last {
-		if found.missing != nil && addr.Is4() != found.list[0].Is4() {
-			list, kept = append(list, addr), kept+1
-		}
-	}
-	slices.SortFunc(list, netip.Addr.Compare)
-	*last = list
-	targets := make([]upstream.Target, len(list))
-	for i, addr := range list {
+	missing := keepKind(&found, *last)
+	*last = found.list
+	targets := make([]upstream.Target, len(found.list))
+	for i, addr := range found.list {
 		targets[i] = upstream.Target{Address: address(addr, d.Port), Weight: 1}
 	}
-	if kept > 0 {
-		return targets, 0, fmt.Errorf("looking up %s: %w", d.Host, found.missing)
+	if missing != nil {
+		return targets, 0, fmt.Errorf("looking up %s: %w", d.Host, missing)
 	}
 	return targets, found.ttl, nil
+}
+
+// keepKind adds to what was found what was known of the kind of addresses that could
+// not be had. The error is why, if there was any.
+func keepKind(f *found[netip.Addr], last []netip.Addr) error {
+	if f.missing == nil {
+		return nil
+	}
+	found := len(f.list)
+	for _, addr := range last {
+		if addr.Is4() != f.list[0].Is4() {
+			f.list = append(f.list, addr)
+		}
+	}
+	if len(f.list) == found {
+		return nil
+	}
+	slices.SortFunc(f.list, netip.Addr.Compare)
+	return f.missing
 }
 
 // SRV finds services: addresses with their ports and weights (RFC 2782).
@@ -77,20 +90,30 @@ type SRV struct {
 func (s *SRV) String() string { return "dnsSRV " + s.Name + neededMark(s.Needed) }
 
 // Run is part of [Source].
-func (s *SRV) Run(ctx context.Context, to Sink) { poll(ctx, s.ask, to) }
+func (s *SRV) Run(ctx context.Context, to Sink) {
+	var last map[string][]netip.Addr
+	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return s.ask(ctx, &last) }, to)
+}
 
-func (s *SRV) ask(ctx context.Context) ([]upstream.Target, time.Duration, error) {
+// ask asks once, with last, by host, as [DNS] does.
+func (s *SRV) ask(ctx context.Context, last *map[string][]netip.Addr) ([]upstream.Target, time.Duration, error) {
 	services, err := s.Resolver.services(ctx, s.Name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("looking up %s: %w", s.Name, err)
 	}
 	ttl := services.ttl
+	known := make(map[string][]netip.Addr)
 	var targets []upstream.Target
+	var missing error
 	for _, service := range best(services.list) {
 		found, err := s.Resolver.addresses(ctx, service.host)
 		if err != nil {
 			return nil, 0, fmt.Errorf("looking up %s, which %s names: %w", service.host, s.Name, err)
 		}
+		if err := keepKind(&found, (*last)[service.host]); err != nil {
+			missing = fmt.Errorf("looking up %s, which %s names: %w", service.host, s.Name, err)
+		}
+		known[service.host] = found.list
 		ttl = min(ttl, found.ttl)
 		for _, addr := range found.list {
 			targets = append(targets, upstream.Target{
@@ -101,7 +124,8 @@ func (s *SRV) ask(ctx context.Context) ([]upstream.Target, time.Duration, error)
 	if len(targets) == 0 && s.Needed {
 		return nil, 0, fmt.Errorf("looking up %s: %w", s.Name, errNoAddress)
 	}
-	return targets, ttl, nil
+	*last = known
+	return targets, ttl, missing
 }
 
 // best returns the services of the lowest priority, which is the one to try

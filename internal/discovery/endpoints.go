@@ -38,6 +38,9 @@ func (e *Endpoints) Set(targets []upstream.Target) {
 	}
 }
 
+// Partial is part of [Sink].
+func (e *Endpoints) Partial(targets []upstream.Target, _ error) { e.Set(targets) }
+
 // Stale is part of [Sink]: what was found last is in use, and belongs to whom it did.
 func (e *Endpoints) Stale(error) {}
 

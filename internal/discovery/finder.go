@@ -14,6 +14,9 @@ import (
 type Sink interface {
 	// Set replaces what was found before: targets is all there is.
 	Set(targets []upstream.Target)
+	// Partial replaces what was found before by what could be found anew and, for the
+	// rest, what was known of it: the source has failed for that.
+	Partial(targets []upstream.Target, err error)
 	// Stale says that the source has failed: what was found last is all we know.
 	Stale(err error)
 }
@@ -144,19 +147,39 @@ func (f *follower) Set(targets []upstream.Target) {
 	}
 }
 
+// Partial is part of Sink.
+func (f *follower) Partial(targets []upstream.Target, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	same := f.known && f.err != nil && slices.Equal(f.last, targets)
+	f.fails(err)
+	f.known, f.last = true, targets
+	if same {
+		return
+	}
+	for _, sink := range f.sinks {
+		sink.Partial(targets, err)
+	}
+}
+
 // Stale is part of Sink.
 func (f *follower) Stale(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.fails(err)
+	for _, sink := range f.sinks {
+		sink.Stale(err)
+	}
+}
+
+// fails notes that the source does.
+func (f *follower) fails(err error) {
 	if f.err == nil { // once, not every few seconds
 		f.log.Warn("source of endpoints fails, what it found last stays in use",
 			"source", f.name, "endpoints", len(f.last), "error", err)
 	}
 	f.first()
 	f.err = err
-	for _, sink := range f.sinks {
-		sink.Stale(err)
-	}
 }
 
 // first notes that the source has been heard.

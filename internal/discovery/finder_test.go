@@ -131,6 +131,28 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	}
 }
 
+func TestAPartialFailureIsToldOnceAndStaysOne(t *testing.T) {
+	var text bytes.Buffer
+	f := Finder{Log: slog.New(slog.NewTextHandler(&text, nil))}
+	source, to := newFake("a"), &sink{}
+	follow(t.Context(), &f, source, to)
+	from := <-source.to
+	from.Set(targetsOf("a:1"))
+	for range 3 {
+		from.Partial(targetsOf("a:1", "b:1"), errors.New("no IPv4"))
+	}
+	if sets, errs := to.counts(); sets != 2 || errs != 1 {
+		t.Errorf("got %d sets and %d failures, want 2 and 1", sets, errs)
+	}
+	if got := strings.Count(text.String(), "source=a"); got != 1 {
+		t.Errorf("got the log %q, want one line", text.String())
+	}
+	from.Set(targetsOf("a:1", "b:1"))
+	if sets, _ := to.counts(); sets != 3 || !strings.Contains(text.String(), "recovered") {
+		t.Errorf("after the failure: got %d sets and the log %q, want 3 and that it recovered", sets, text.String())
+	}
+}
+
 func TestWaitEndsWhenAllHaveSpoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -144,7 +144,7 @@ func (o *Owners) wake() {
 // resolve looks up every name once. A name that fails keeps what it had. It
 // reports whether there are names that have nothing.
 func (o *Owners) resolve(ctx context.Context) (missing bool) {
-	hosts := o.hosts()
+	hosts, last := o.hosts()
 	found := make([][]netip.Addr, len(hosts))
 	var group sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
@@ -152,7 +152,7 @@ func (o *Owners) resolve(ctx context.Context) (missing bool) {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			found[i] = o.lookup(ctx, host)
+			found[i] = o.lookup(ctx, host, last[host])
 		})
 	}
 	group.Wait()
@@ -171,7 +171,8 @@ func (o *Owners) resolve(ctx context.Context) (missing bool) {
 	return missing
 }
 
-func (o *Owners) lookup(ctx context.Context, host string) []netip.Addr {
+// lookup gives what is known of a host, which was last that; nil: nothing new.
+func (o *Owners) lookup(ctx context.Context, host string, last []netip.Addr) []netip.Addr {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	lookup := o.resolver
@@ -185,11 +186,12 @@ func (o *Owners) lookup(ctx context.Context, host string) []netip.Addr {
 		}
 		return nil
 	}
+	_ = keepKind(&answer, last) // who asks for its endpoints hears of it
 	return answer.list
 }
 
-// hosts gives every name that is no address, once.
-func (o *Owners) hosts() []string {
+// hosts gives every name that is no address, once, and what they resolved to last.
+func (o *Owners) hosts() ([]string, map[string][]netip.Addr) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var hosts []string
@@ -201,7 +203,7 @@ func (o *Owners) hosts() []string {
 		})
 	}
 	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return slices.Compact(hosts), o.known
 }
 
 // publish makes the table anew; o.mu is held.

@@ -32,15 +32,16 @@ func poll(ctx context.Context, ask question, to Sink) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil || targets != nil {
+		wait := retry
+		retry = min(2*retry, mostRetry)
+		switch {
+		case err == nil:
 			to.Set(targets)
-		}
-		wait := bounded(ttl, len(targets))
-		if err != nil {
+			wait, retry = bounded(ttl, len(targets)), leastRetry
+		case targets != nil:
+			to.Partial(targets, err)
+		default:
 			to.Stale(err)
-			wait, retry = retry, min(2*retry, mostRetry)
-		} else {
-			retry = leastRetry
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -27,7 +27,9 @@ func ask1(t *testing.T, s Source) (addresses []string, ttl time.Duration, err er
 			return s.ask(ctx, new([]netip.Addr))
 		}
 	case *SRV:
-		ask = s.ask
+		ask = func(ctx context.Context) ([]upstream.Target, time.Duration, error) {
+			return s.ask(ctx, new(map[string][]netip.Addr))
+		}
 	}
 	targets, ttl, err := ask(t.Context())
 	for _, target := range targets {
@@ -285,21 +287,25 @@ func TestDNSIsFollowedThroughChangesAndFailures(t *testing.T) {
 }
 
 func TestAKindOfAddressesThatFailsKeepsWhatItHad(t *testing.T) {
-	for _, fails := range []struct {
-		name string
-		how  func(*nameServer)
+	const name = "_http._tcp.users.shop."
+	for _, c := range []struct {
+		name   string
+		source func(*Resolver) Source
+		fail   func(*nameServer)
 	}{
-		{"a failure", func(s *nameServer) { s.fail(dnsmessage.RCodeServerFailure, "users.shop. A") }},
-		{"silence", func(s *nameServer) { s.set(func() { s.silent["users.shop. A"] = true }) }},
+		{"a failure", func(r *Resolver) Source { return &DNS{Host: "users.shop", Port: "80", Resolver: r} }, func(s *nameServer) { s.fail(dnsmessage.RCodeServerFailure, "users.shop. A") }},
+		{"silence", func(r *Resolver) Source { return &DNS{Host: "users.shop", Port: "80", Resolver: r} }, func(s *nameServer) { s.set(func() { s.silent["users.shop. A"] = true }) }},
+		{"of a service", func(r *Resolver) Source { return &SRV{Name: name, Resolver: r} }, func(s *nameServer) { s.fail(dnsmessage.RCodeServerFailure, "users.shop. A") }},
 	} {
-		t.Run(fails.name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			server := newNameServer(t)
 			server.host("users.shop.", 1, "10.0.0.1", "fd00::1")
+			server.service(name, 1, 1, 1, 80, "users.shop.")
 			to := &sink{}
-			start(t, &DNS{Host: "users.shop", Port: "80", Resolver: server.resolver()}, to)
+			start(t, c.source(server.resolver()), to)
 			waitFor(t, "both kinds", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::1]:80"}) })
-			fails.how(server)
+			c.fail(server)
 			waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
 			server.host("users.shop.", 1, "fd00::2")
 			waitFor(t, "what the other kind says", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::2]:80"}) })

@@ -22,6 +22,11 @@ func (s *sink) Set(targets []upstream.Target) {
 	s.sets = append(s.sets, targets)
 }
 
+func (s *sink) Partial(targets []upstream.Target, err error) {
+	s.Set(targets)
+	s.Stale(err)
+}
+
 func (s *sink) Stale(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

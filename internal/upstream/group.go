@@ -61,10 +61,24 @@ func (g *Group) Counts() (total, usable int) {
 // Set replaces the endpoints by those that a source has found. Those that stay
 // keep their connections, health and counts.
 func (g *Group) Set(targets []Target) {
-	r := g.roster
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	g.roster.mu.Lock()
+	defer g.roster.mu.Unlock()
 	g.source = source{}
+	g.replace(targets)
+}
+
+// Partial is Set where the source could find only part of them anew, and Stale for
+// the rest.
+func (g *Group) Partial(targets []Target, err error) {
+	g.roster.mu.Lock()
+	defer g.roster.mu.Unlock()
+	g.stale(err)
+	g.replace(targets)
+}
+
+// replace is called with the roster's mu.
+func (g *Group) replace(targets []Target) {
+	r := g.roster
 	if !r.hears(g) {
 		return
 	}
@@ -78,6 +92,10 @@ func (g *Group) Set(targets []Target) {
 func (g *Group) Stale(err error) {
 	g.roster.mu.Lock()
 	defer g.roster.mu.Unlock()
+	g.stale(err)
+}
+
+func (g *Group) stale(err error) {
 	if g.source.err == nil {
 		g.source.since = g.roster.table.now()
 	}

@@ -297,6 +297,13 @@ func TestSourceThatFailsIsShownUntilItAnswers(t *testing.T) {
 	if diff := cmp.Diff(r.Stale(), want); diff != "" {
 		t.Errorf("stale sources differ (-got +want):\n%s", diff)
 	}
+	g.Partial([]Target{{Address: "b:1", Weight: 1}}, errAny)
+	if got := r.Stale(); len(got) != 1 {
+		t.Errorf("of a source that finds only part: got %v, want it among the stale", got)
+	}
+	if got := r.count(g, 1, well); got["b:1"] != 1 {
+		t.Errorf("got %v, want what it has found", got)
+	}
 	g.Set([]Target{{Address: "a:1", Weight: 1}})
 	if got := r.Stale(); len(got) != 0 {
 		t.Errorf("after an answer: got %v, want none", got)
