@@ -16,7 +16,7 @@ func (t *tcpContest) contestants() ([]contestant, error) {
 	all := []contestant{
 		{name: direct, address: tcpTold},
 		{name: haproxy, address: at(1), command: []string{"haproxy", "-db", "-f", in("haproxy.cfg")}},
-		{name: "HAProxy, splice-auto", address: at(2), command: []string{"haproxy", "-db", "-f", in("splice.cfg")}},
+		{name: "HAProxy splice", address: at(2), command: []string{"haproxy", "-db", "-f", in("splice.cfg")}},
 		// It keeps a pipe for each direction, so that a connection takes six descriptors.
 		{name: "Go io.Copy", address: at(3), command: []string{t.self, "tcpforwarder", at(3)}, lonely: true},
 		{name: ours, address: at(4), command: []string{
@@ -26,7 +26,7 @@ func (t *tcpContest) contestants() ([]contestant, error) {
 	}
 	files := map[string]string{
 		"haproxy.cfg": haproxyTCPConfig(all[1].address, ""),
-		"splice.cfg":  haproxyTCPConfig(all[2].address, "option splice-auto"),
+		"splice.cfg":  haproxyTCPConfig(all[2].address, "option splice-request\n  option splice-response"),
 		"policy.yaml": policy(),
 	}
 	if _, err := os.Stat(streamModule); err == nil {
