@@ -114,8 +114,7 @@ func (s *side) pass(caller, origin *net.TCPConn, c *metrics.Connection) {
 		origin = nil
 	}
 	if origin == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), reachTime)
-		defer cancel()
+		ctx := until{context.Background(), time.Now().Add(reachTime)}
 		conn, err := s.connect(ctx, c.Destination, c)
 		if err != nil {
 			s.fail(caller, c, err)
@@ -129,6 +128,16 @@ func (s *side) pass(caller, origin *net.TCPConn, c *metrics.Connection) {
 		c.End = metrics.Reset
 	}
 }
+
+// until is a context that nobody cancels. Connecting gives up by its deadline as by
+// any other's, but needs no timer and no goroutine to watch it.
+type until struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline gives when to give up.
+func (u until) Deadline() (time.Time, bool) { return u.deadline, true }
 
 // fail resets a connection that cannot be served, which tells its caller the
 // nearest thing to a refusal that is left once it was accepted.

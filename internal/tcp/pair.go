@@ -14,7 +14,9 @@ type pair struct {
 	relay              *Relay
 	caller, origin     *net.TCPConn
 	toOrigin, toCaller atomic.Uint64
-	moved              atomic.Int64 // when a byte moved last, in Unix nanoseconds; kept only with a limit
+	moved              atomic.Int64   // when a byte moved last, in Unix nanoseconds; kept only with a limit
+	sides              atomic.Int32   // that have ended
+	moving             sync.WaitGroup // of what does not move in Run itself
 
 	end sync.Once
 	err error // why the pair was reset; nil if it was not
@@ -22,7 +24,7 @@ type pair struct {
 
 // move moves bytes from one connection to the other until the first has ended,
 // and then ends that side of the second.
-func (p *pair) move(to, from *net.TCPConn, counts ...*atomic.Uint64) {
+func (p *pair) move(to, from *net.TCPConn, one, all *atomic.Uint64) {
 	source, err := newSource(from)
 	for err == nil {
 		var ready int
@@ -34,19 +36,26 @@ func (p *pair) move(to, from *net.TCPConn, counts ...*atomic.Uint64) {
 		source.rest = io.LimitedReader{R: from, N: int64(ready)}
 		var n int64
 		n, err = to.ReadFrom(&source.rest)
-		for _, count := range counts {
-			count.Add(uint64(n))
-		}
+		one.Add(uint64(n))
+		all.Add(uint64(n))
 		if p.relay.Idle > 0 {
 			p.moved.Store(time.Now().UnixNano())
 		}
 	}
 	if errors.Is(err, io.EOF) {
-		err = to.CloseWrite()
+		err = p.pass(to)
 	}
 	if err != nil {
 		p.reset(err)
 	}
+}
+
+// pass passes on that one side has ended. For the second one that is left to close.
+func (p *pair) pass(to *net.TCPConn) error {
+	if p.sides.Add(1) == 2 {
+		return nil
+	}
+	return to.CloseWrite()
 }
 
 // reset ends both connections, so that both peers learn that bytes were lost.

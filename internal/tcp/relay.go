@@ -58,13 +58,9 @@ func (r *Relay) Run(caller, origin *net.TCPConn) Flow {
 		defer p.watch(r.Idle)()
 	}
 
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		p.move(caller, origin, &p.toCaller, &r.toCaller)
-	}()
+	p.moving.Go(func() { p.move(caller, origin, &p.toCaller, &r.toCaller) })
 	p.move(origin, caller, &p.toOrigin, &r.toOrigin)
-	<-answered
+	p.moving.Wait()
 	p.close()
 	return p.flow()
 }

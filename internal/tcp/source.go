@@ -12,6 +12,7 @@ import (
 // source waits for bytes of a connection without taking them.
 type source struct {
 	raw   syscall.RawConn
+	looks func(fd uintptr) bool // look, made once, since each making allocates
 	rest  io.LimitedReader
 	ready int
 	err   error
@@ -23,14 +24,16 @@ func newSource(conn *net.TCPConn) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{raw: raw}, nil
+	s := &source{raw: raw}
+	s.looks = s.look
+	return s, nil
 }
 
 // wait gives the number of bytes that can be read at once, 1 or more. io.EOF says
 // that the peer has ended its side.
 func (s *source) wait() (int, error) {
 	s.ready, s.err = 0, nil
-	if err := s.raw.Read(s.look); err != nil {
+	if err := s.raw.Read(s.looks); err != nil {
 		return 0, err
 	}
 	return s.ready, s.err
