@@ -108,6 +108,9 @@ func parseSpec(data []byte, rep *report) (*Spec, place) {
 
 // parseTree reads the one YAML document in data.
 func parseTree(data []byte) (*yaml.Node, *Fault) {
+	if fault := notText(data); fault != nil {
+		return nil, fault
+	}
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	err := in.Decode(&doc)

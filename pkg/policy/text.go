@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // countValues returns about how many values the YAML in data has, keys included,
@@ -54,4 +57,31 @@ func isBlank(c byte) bool { return strings.IndexByte(" \t\r\n", c) >= 0 }
 // or with half of a character being 0.
 func isUTF16(data []byte) bool {
 	return len(data) >= 2 && (data[0] == 0 || data[1] == 0 || data[0]^data[1] == 0xff^0xfe && data[0]|data[1] == 0xff)
+}
+
+// notText returns the first thing in data that cannot stand in YAML (version 1.2,
+// section 5.1), nil if there is none. A byte order mark may stand in front.
+func notText(data []byte) *Fault {
+	at := len(data) - len(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	for at < len(data) {
+		r, width := utf8.DecodeRune(data[at:])
+		switch {
+		case r == utf8.RuneError && width == 1:
+			return faultAt(data, at, fmt.Sprintf("byte %#02x, want UTF-8 text", data[at]))
+		case !isText(r):
+			return faultAt(data, at, fmt.Sprintf("%U, want text without control characters", r))
+		}
+		at += width
+	}
+	return nil
+}
+
+func isText(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r', r == 0x85:
+		return true
+	case r < ' ', 0x7f <= r && r < 0xa0, r == 0xfeff, r == 0xfffe, r == 0xffff:
+		return false
+	}
+	return true
 }
