@@ -70,6 +70,8 @@ func (c *compiler) cors(spec *CorsSpec, at place) *Cors {
 		switch {
 		case origin == anything && spec.AllowCredentials:
 			c.add(item, "* with allowCredentials would open the service to every page, want origins")
+		case hasDefaultPort(origin):
+			c.add(item, "%s: browsers leave the default port out, want %s", quote(origin), origin[:strings.LastIndexByte(origin, ':')])
 		case origin != anything && !isOrigin(origin):
 			c.add(item, "%s, want an origin such as https://shop.example, without path", quote(origin))
 		}
@@ -107,4 +109,10 @@ func (c *compiler) words(list []string, at place, what string) []string {
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && s == u.Scheme+"://"+strings.ToLower(u.Host)
+}
+
+// hasDefaultPort tells whether an origin names the port that its scheme has anyway.
+func hasDefaultPort(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443") && isOrigin(s)
 }
