@@ -46,7 +46,7 @@ func New(o Options) http.Handler {
 	}
 	routes := []route{
 		{http.MethodGet, "/policy", "the policy in force, as JSON", o.policy()},
-		{http.MethodGet, "/endpoints", "every endpoint, as JSON; ?format=table for people", o.endpoints()},
+		{http.MethodGet, "/endpoints", "every endpoint, as a table; ?format=json for programs", o.endpoints()},
 		{http.MethodGet, "/metrics", "the metrics, for Prometheus", o.Metrics.Handler()},
 		{http.MethodGet, "/ready", "whether this sidecar is ready, and what is pending", ready(o.Readiness)},
 		{http.MethodPost, "/drain", "be unready and let callers go elsewhere; serves on", o.drain()},

@@ -13,16 +13,27 @@ import (
 func (o *Options) endpoints() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown := endpointPage{o.Table.Status(), o.Table.Stale()}
-		if wantsTable(r) {
+		switch format := wantedFormat(r); format {
+		case "table":
 			answer(w, http.StatusOK, shown.table(o.Now()))
-			return
+		case "json":
+			writeJSON(w, shown)
+		default:
+			answer(w, http.StatusBadRequest, fmt.Sprintf("format: got %q, want table or json", format))
 		}
-		writeJSON(w, shown)
 	}
 }
 
-func wantsTable(r *http.Request) bool {
-	return r.FormValue("format") == "table" || strings.HasPrefix(r.Header.Get("Accept"), "text/plain")
+// wantedFormat is the format that a request asks for by name, or by what it accepts.
+// People who use curl or a browser accept anything, and get a table.
+func wantedFormat(r *http.Request) string {
+	if format := r.URL.Query().Get("format"); format != "" {
+		return format
+	}
+	if strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "application/json") {
+		return "json"
+	}
+	return "table"
 }
 
 // endpointPage is what /endpoints shows.

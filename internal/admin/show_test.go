@@ -147,13 +147,13 @@ func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 	h := admin.New(o)
 
 	type endpoint struct{ Service, Tag, Address string }
-	list := decode[struct{ Endpoints []endpoint }](t, get(t, h, "/endpoints")).Endpoints
+	list := decode[struct{ Endpoints []endpoint }](t, get(t, h, "/endpoints?format=json")).Endpoints
 	want := []endpoint{{"users", "base", "127.0.0.1:9001"}, {"users", "gray", "127.0.0.1:9002"}}
 	if diff := cmp.Diff(list, want); diff != "" {
 		t.Errorf("endpoints (got -, want +):\n%s", diff)
 	}
 
-	table := get(t, h, "/endpoints?format=table").Body.String()
+	table := get(t, h, "/endpoints").Body.String()
 	wantTable := "" +
 		"SERVICE  TAG   ADDRESS         ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
 		"users    base  127.0.0.1:9001  z1    2       ok     0s     0          -        0         0         -\n" +
@@ -161,12 +161,38 @@ func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 	if diff := cmp.Diff(table, wantTable); diff != "" {
 		t.Errorf("table (got -, want +):\n%s", diff)
 	}
-	req := httptest.NewRequest(http.MethodGet, "http://localhost/endpoints", nil)
-	req.Header.Set("Accept", "text/plain")
-	reply := httptest.NewRecorder()
-	h.ServeHTTP(reply, req)
-	if reply.Body.String() != wantTable {
-		t.Errorf("got %q for Accept: text/plain, want the table", reply.Body)
+}
+
+func TestProgramsAskForEndpointsAsJSON(t *testing.T) {
+	h := admin.New(options())
+	for _, test := range []struct {
+		name, query string
+		accept      []string
+		status      int
+		want        string // content type
+	}{
+		{"curl", "", []string{"*/*"}, 200, "text/plain; charset=utf-8"},
+		{"a browser", "", []string{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, 200, "text/plain; charset=utf-8"},
+		{"a program that says nothing", "", nil, 200, "text/plain; charset=utf-8"},
+		{"a program that accepts JSON", "", []string{"application/json"}, 200, "application/json"},
+		{"a program that prefers JSON", "", []string{"application/json, text/plain, */*"}, 200, "application/json"},
+		{"a program that accepts JSON in a second line", "", []string{"application/yaml", "application/json"}, 200, "application/json"},
+		{"curl with a format", "?format=json", []string{"*/*"}, 200, "application/json"},
+		{"a format against what is accepted", "?format=table", []string{"application/json"}, 200, "text/plain; charset=utf-8"},
+		{"a format that is none", "?format=xml", nil, 400, "text/plain; charset=utf-8"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			req := httptest.NewRequest(http.MethodGet, "http://localhost/endpoints"+test.query, nil)
+			req.Header["Accept"] = test.accept
+			reply := httptest.NewRecorder()
+			h.ServeHTTP(reply, req)
+			if got := reply.Header().Get("Content-Type"); reply.Code != test.status || got != test.want {
+				t.Errorf("got %d %s, want %d %s", reply.Code, got, test.status, test.want)
+			}
+			if reply.Code == 400 && reply.Body.String() != "format: got \"xml\", want table or json\n" {
+				t.Errorf("the refusal says %q, want the formats that there are", reply.Body)
+			}
+		})
 	}
 }
 
