@@ -1,17 +1,24 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"os/signal"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // app is a service as its developers wrote it: it answers with its name, and with the answer of the next service.
 // Two paths make it behave otherwise, at every hop: /headers answers with what came in, /forget hands on no header.
+// /hog takes memory until a limit ends the process, to see what becomes of its requests.
 type app struct {
 	name   string // "orders-gray"
 	next   string // the service it calls; none: the chain ends here
@@ -34,7 +41,19 @@ func runApp(args []string) error {
 	if proxy != "" {
 		a.client = proxyClient(proxy)
 	}
-	return http.ListenAndServe(listen, a)
+	return serveUntilTold(&http.Server{Addr: listen, Handler: a})
+}
+
+// serveUntilTold serves until SIGTERM, and finishes what has come by then.
+func serveUntilTold(server *http.Server) error {
+	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	finished := make(chan error, 1)
+	context.AfterFunc(told, func() { finished <- server.Shutdown(context.Background()) })
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-finished
 }
 
 // proxyClient sends everything through an HTTP proxy, as HTTP_PROXY makes most clients do.
@@ -54,8 +73,11 @@ func newClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 
 func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, join := a.name, " -> "
-	if r.URL.Path == "/headers" {
+	switch r.URL.Path {
+	case "/headers":
 		text, join = a.describe(r), "\n"
+	case "/hog":
+		hog()
 	}
 	if a.next == "" {
 		fmt.Fprintln(w, text)
@@ -87,6 +109,19 @@ func (a *app) describe(r *http.Request) string {
 		lines = append(lines, fmt.Sprintf("  %s: %s", name, r.Header.Get(name)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// hog takes half a gigabyte and gives it back.
+func hog() {
+	var taken [][]byte
+	for range 512 {
+		block := make([]byte, 1<<20)
+		for i := 0; i < len(block); i += os.Getpagesize() {
+			block[i] = 1 // memory that nobody has written to is not there yet
+		}
+		taken = append(taken, block)
+	}
+	runtime.KeepAlive(taken)
 }
 
 // fetch gives the body of a reply; any status but 200 is an error.

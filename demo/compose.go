@@ -43,7 +43,7 @@ func runCompose(ctx context.Context, s settings, out io.Writer) (err error) {
 	if err := c.write(c.policy(firstRules)); err != nil {
 		return err
 	}
-	entry := visitor{newClient(nil), composeEntry}
+	entry := visitor{client: newClient(nil), url: composeEntry}
 	if err := progress(out, "building the images", func() error { return c.run(ctx, "build") }); err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "app" {
 		exit(runApp(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "visit" {
+		exit(runVisit(context.Background(), os.Args[2:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the demo at once, and the kernel its children
 	exit(run(ctx, os.Args[1:], os.Stdout))

@@ -37,7 +37,7 @@ func newShop(portBase int, dir string) *shop {
 
 // visitor comes by the entry.
 func (s *shop) visitor() visitor {
-	return visitor{proxyClient(s.entry().address(outboundPort)), "http://" + services[0] + "/"}
+	return visitor{client: proxyClient(s.entry().address(outboundPort)), url: "http://" + services[0] + "/"}
 }
 
 func (s *shop) entry() *pod            { return s.pods[0] }

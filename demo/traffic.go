@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,13 +16,16 @@ const usersInAll = 12
 type visitor struct {
 	client *http.Client
 	url    string // of the first service
+	host   string // in place of the one in url; "" for that
+	method string // "" for GET
 }
 
 func (v visitor) visit(ctx context.Context, user int) (visit, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url, nil)
+	r, err := http.NewRequestWithContext(ctx, v.method, v.url, nil)
 	if err != nil {
 		return visit{}, err
 	}
+	r.Host = cmp.Or(v.host, r.Host)
 	r.Header.Set("X-User-Id", strconv.Itoa(user))
 	answer, err := fetch(v.client, r)
 	if err != nil {
