@@ -28,7 +28,7 @@ type apiServer struct {
 	validating admissionregistrationv1.ValidatingWebhookConfiguration
 	writes     int // of any object
 	conflicts  int
-	beforePut  func() // called without the lock, once
+	before     map[string]func() // by method of HTTP: called without the lock, once
 }
 
 // startAPIServer gives the server, and a cluster that talks to it.
@@ -59,16 +59,19 @@ func startAPIServer(t *testing.T) (*apiServer, *cluster) {
 	return a, &cluster{base: server.URL, tokens: tokens, client: server.Client()}
 }
 
-func (a *apiServer) serveSecret(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPut {
-		a.mu.Lock()
-		before := a.beforePut
-		a.beforePut = nil
-		a.mu.Unlock()
-		if before != nil {
-			before()
-		}
+// overtake lets somebody else be faster than this request.
+func (a *apiServer) overtake(method string) {
+	a.mu.Lock()
+	before := a.before[method]
+	delete(a.before, method)
+	a.mu.Unlock()
+	if before != nil {
+		before()
 	}
+}
+
+func (a *apiServer) serveSecret(w http.ResponseWriter, r *http.Request) {
+	a.overtake(r.Method)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.Method == http.MethodGet {
@@ -95,6 +98,7 @@ func next(version string) string {
 }
 
 func (a *apiServer) serveConfiguration(w http.ResponseWriter, r *http.Request) {
+	a.overtake(r.Method)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	version := &a.mutating.ResourceVersion
@@ -118,9 +122,9 @@ func (a *apiServer) serveConfiguration(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
 		a.t.Error(err)
 	}
-	if len(patch) == 0 || patch[0].Op != "test" || string(patch[0].Value) != strconv.Quote(*version) {
+	if len(patch) == 0 || patch[0].Op != "replace" || string(patch[0].Value) != strconv.Quote(*version) {
 		a.conflicts++
-		http.Error(w, `{"message": "test failed"}`, http.StatusUnprocessableEntity)
+		http.Error(w, `{"message": "the object has been modified"}`, http.StatusConflict)
 		return
 	}
 	for _, op := range patch[1:] {

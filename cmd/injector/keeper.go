@@ -101,7 +101,7 @@ func (k *keeper) agree(ctx context.Context) (credentials, error) {
 		}
 		// The Secret goes with the version that it was read at, so a change meanwhile is a conflict.
 		err = k.cluster.call(ctx, http.MethodPut, path, "application/json", secret, nil)
-		if conflict := (*statusError)(nil); errors.As(err, &conflict) && conflict.code == http.StatusConflict {
+		if isConflict(err) {
 			continue
 		}
 		if err == nil {
@@ -111,6 +111,12 @@ func (k *keeper) agree(ctx context.Context) (credentials, error) {
 	}
 }
 
+// isConflict says that somebody else has changed the object meanwhile.
+func isConflict(err error) bool {
+	status, ok := errors.AsType[*statusError](err)
+	return ok && status.code == http.StatusConflict
+}
+
 func fromSecret(s corev1.Secret) credentials {
 	return credentials{
 		Authorities: s.Data[keyAuthorities], AuthorityKey: s.Data[keyAuthorityKey],
@@ -118,8 +124,17 @@ func fromSecret(s corev1.Secret) credentials {
 	}
 }
 
-// tell puts the authorities into every webhook of a configuration, where they differ.
+// tell puts the authorities into every webhook of a configuration, where they differ. If another replica was faster, it
+// looks again.
 func (k *keeper) tell(ctx context.Context, kind string, authorities []byte) error {
+	for {
+		if err := k.tellOnce(ctx, kind, authorities); !isConflict(err) {
+			return err
+		}
+	}
+}
+
+func (k *keeper) tellOnce(ctx context.Context, kind string, authorities []byte) error {
 	path := "/apis/admissionregistration.k8s.io/v1/" + kind + "/" + k.webhooks
 	// Both kinds have the same form, of which this is all that we need.
 	var configuration struct {
@@ -140,8 +155,8 @@ func (k *keeper) tell(ctx context.Context, kind string, authorities []byte) erro
 		Path  string `json:"path"`
 		Value any    `json:"value"`
 	}
-	// Places in the list hold for this version of it alone.
-	patch := []operation{{"test", "/metadata/resourceVersion", configuration.Metadata.ResourceVersion}}
+	// Places in the list hold for this version of it alone: of another one, the API server says that there is a conflict.
+	patch := []operation{{"replace", "/metadata/resourceVersion", configuration.Metadata.ResourceVersion}}
 	for i, w := range configuration.Webhooks {
 		if !bytes.Equal(w.ClientConfig.CABundle, authorities) {
 			patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", i), authorities})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,18 +38,20 @@ func mustSync(t *testing.T, k *keeper) {
 }
 
 func TestReplicasThatStartAtOnceAgree(t *testing.T) {
-	a, c := startAPIServer(t)
-	first, second := newKeeper(t, c, time.Now()), newKeeper(t, c, time.Now())
-	a.beforePut = func() { mustSync(t, second) } // is faster, while the first has made its own already
-	mustSync(t, first)
-	if !bytes.Equal(served(t, first.certificate), served(t, second.certificate)) {
-		t.Error("the replicas serve different certificates")
-	}
-	if a.conflicts != 1 {
-		t.Errorf("%d conflicts, want 1: the first came too late once", a.conflicts)
-	}
-	if err := verify(t, fromSecret(a.secret), a.authorities(), time.Now()); err != nil {
-		t.Errorf("the API server would not take it: %v", err)
+	for _, method := range []string{http.MethodPut, http.MethodPatch} {
+		a, c := startAPIServer(t)
+		first, second := newKeeper(t, c, time.Now()), newKeeper(t, c, time.Now())
+		a.before = map[string]func(){method: func() { mustSync(t, second) }} // is faster, while the first is about to write
+		mustSync(t, first)
+		if !bytes.Equal(served(t, first.certificate), served(t, second.certificate)) {
+			t.Errorf("%s: the replicas serve different certificates", method)
+		}
+		if a.conflicts != 1 {
+			t.Errorf("%s: %d conflicts, want 1: the first came too late once", method, a.conflicts)
+		}
+		if err := verify(t, fromSecret(a.secret), a.authorities(), time.Now()); err != nil {
+			t.Errorf("%s: the API server would not take it: %v", method, err)
+		}
 	}
 }
 

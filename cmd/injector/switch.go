@@ -91,7 +91,7 @@ func (s *switcher) do(ctx context.Context, out io.Writer) error {
 // write replaces the policy if nobody else has meanwhile.
 func (s *switcher) write(ctx context.Context, policy, version string) error {
 	patch, err := json.Marshal([]map[string]string{
-		{"op": "test", "path": "/metadata/resourceVersion", "value": version},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, // a conflict if it has another
 		{"op": "replace", "path": "/data/" + inject.PolicyFile, "value": policy},
 	})
 	if err != nil {

@@ -105,7 +105,7 @@ func (n *namespace) patch(text []byte) error {
 	if err := json.Unmarshal(text, &patch); err != nil || len(patch) != 2 || patch[1].Path != "/data/policy.yaml" {
 		n.t.Fatalf("the patch is %s", text)
 	}
-	if patch[0].Op != "test" || patch[0].Value != fmt.Sprint(n.version) {
+	if patch[0].Op != "replace" || patch[0].Value != fmt.Sprint(n.version) {
 		return errors.New("the object has been modified")
 	}
 	n.policy, n.version = patch[1].Value, n.version+1
