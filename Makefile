@@ -1,14 +1,15 @@
 # `make` lists the targets. Nothing here is needed to build or to test: `go build ./cmd/sidecar`, `go test -count=1 ./...`.
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fmt demo compose-demo timing bench soak fuzz desync ci
+.PHONY: help build test race lint fmt demo compose-demo k8s-e2e timing bench soak fuzz desync ci
 
 FUZZTIME ?= 30s
 SOAKTIME ?= 3m
 SOAKREQUESTS ?= 1000000
 BENCH ?=
+export HELM ?= $(or $(shell command -v helm),go run helm.sh/helm/v3/cmd/helm@v3.22.0)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sidecar, static and small
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/sidecar ./cmd/sidecar
@@ -30,6 +31,10 @@ demo: ## start the demo shop
 
 compose-demo: ## start the demo shop in containers, with docker compose
 	go run ./demo --compose
+
+k8s-e2e: ## try everything in the Kubernetes of KUBECONFIG, which must not have Graylane yet; with E2E_LOAD='kind load image-archive %s' the images are built and brought there before; test/cluster/settings_test.go has the rest of the settings
+	$(if $(E2E_LOAD),test/cluster/images)
+	go test -tags cluster -count=1 -timeout 2h -v ./test/cluster
 
 timing: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
