@@ -163,7 +163,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		c.Service, c.Reason, c.Endpoint = s.Service, policy.Local.String(), dst.String()
 		return sc.inbound.dial(ctx, c.Endpoint)
 	})
-	limits.Refused, limits.Unsent = sc.refused(metrics.Inbound), true
+	limits.Refused, limits.Sidecars = sc.refused(metrics.Inbound), true
 	limits.MaxConns = min(s.MaxConnections, sc.inbound.mark-sc.files.spare())
 	sc.inbound.answer(limits, towards)
 

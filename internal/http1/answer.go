@@ -38,8 +38,8 @@ func (x *Exchange) Reply(status int, reason, text string) {
 	b = append(b, "\r\n"...)
 	b = x.setReply.appendTo(b)
 	b = x.appendConnection(b)
-	if x.unsent {
-		b = appendLine(b, "Connection", unsent)
+	if x.fate != answered {
+		b = appendLine(b, "Connection", fates[x.fate])
 	}
 	b = append(b, "\r\n"...)
 	if string(x.method()) != "HEAD" {
@@ -80,16 +80,17 @@ func (x *Exchange) appendConnection(b []byte) []byte {
 	return b
 }
 
-// Fail replies what Status makes of err, unless a reply has begun. With Config.Unsent the caller hears whether the
-// request may be sent elsewhere.
+// Fail replies what Status makes of err, unless a reply has begun. With Config.Sidecars the caller hears whether
+// the request may be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := Status(err)
 	if status == 0 {
 		x.broken = true
 		return
 	}
-	e, ok := errors.AsType[*Error](err)
-	x.unsent = ok && e.Retryable && x.server.cfg.Unsent
+	if e, ok := errors.AsType[*Error](err); ok && x.server.cfg.Sidecars {
+		x.fate = fateOf(e)
+	}
 	x.Reply(status, reason, Text(reason))
 }
 

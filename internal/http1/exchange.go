@@ -43,7 +43,7 @@ type Exchange struct {
 	opened   bool // with HTTP in it
 	replied  bool // a final reply has begun
 	keep     bool // the caller's connection can serve another request
-	unsent   bool // our own reply is that nothing of the request reached the origin
+	fate     fate // what our own reply says of the request
 	broken   bool // the reply, or the request, ended too early: nothing can follow
 	disrupt  bool // and the caller could take the end for a regular one
 
@@ -76,7 +76,7 @@ func (x *Exchange) end() {
 	x.first, x.pinned, x.body = nil, nil, body{}
 	x.to, x.received, x.bare, x.unchunk, x.continued = sending{}, body{}, chunks{}, false, false
 	x.status, x.replied, x.keep, x.broken, x.disrupt = 0, false, false, false, false
-	x.accepted, x.opened, x.unsent, x.Via = false, false, false, nil
+	x.accepted, x.opened, x.fate, x.Via = false, false, answered, nil
 	x.pending, x.uploadErr, x.waited, x.spent = 0, nil, 0, false
 	x.began.Store(false)
 	s.exchanges.Put(x)

@@ -9,12 +9,8 @@ const maxOptions = 64 // far more than anybody sends; each is looked for among a
 // options is what the Connection lines of a head say.
 type options struct {
 	close, keepAlive, upgrade bool
-	unsent                    bool
+	fate                      fate
 }
-
-// unsent is the option by which a sidecar tells the one before it, and nobody behind that, that nothing of a request has
-// reached its app: whatever it asks for, it may be sent elsewhere.
-const unsent = "graylane-unsent"
 
 // readOptions reads the Connection lines and marks the fields that they name as meant for this hop,
 // unless they are protected.
@@ -40,8 +36,10 @@ func (h *head) readOptions(keep []string) (o options, err error) {
 				o.keepAlive = true
 			case equalFold(option, "upgrade"):
 				o.upgrade = true
-			case equalFold(option, unsent):
-				o.unsent = true
+			case equalFold(option, fates[unsent]):
+				o.fate = unsent
+			case equalFold(option, fates[unanswered]):
+				o.fate = unanswered
 			case !protect(keep, option):
 				h.markHop(option)
 			}

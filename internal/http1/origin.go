@@ -17,7 +17,7 @@ type OriginConfig struct {
 	Keep    time.Duration // an unused connection is kept, default 50 s
 	MaxIdle int           // unused connections kept, default 256, below 0: none
 	Retries int           // how often an idempotent request is sent again after a kept connection broke, default 1, below 0: never
-	Unsent  bool          // a sidecar may be there: it is believed that a request has not reached the app behind it
+	Sidecar bool          // a sidecar may be there: what it says became of a request that its app did not answer is believed
 	// Dial connects, default net.Dialer. The connection must be backed by a socket (syscall.Conn). An
 	// *Error that it returns is passed on as it is.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)

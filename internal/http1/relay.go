@@ -20,8 +20,8 @@ func (x *Exchange) respond() error {
 			return x.badReply(errSwitch)
 		case p.status == 101, x.Req.Connect() && p.status/100 == 2:
 			return x.switchProtocols(n)
-		case p.unsent:
-			return &Error{Op: "connect", Addr: x.to.origin.addr, Reason: ConnectRefused, Err: errUnsent}
+		case p.fate != answered:
+			return Unanswered(x.to.origin.addr, p.fate == unanswered)
 		case !p.interim():
 			return x.relay(n)
 		case interims == maxInterims:
@@ -73,7 +73,9 @@ func (x *Exchange) checkReply(n int) error {
 	p := &x.reply
 	p.head.raw = p.head.raw[:n]
 	err := p.inspect(&x.Req)
-	p.unsent = p.unsent && x.to.origin.cfg.Unsent
+	if !x.to.origin.cfg.Sidecar {
+		p.fate = answered
+	}
 	if err != nil || !p.exact {
 		return err
 	}

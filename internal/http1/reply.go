@@ -7,7 +7,6 @@ var (
 	errReplyHead  = errors.New("head is too large")
 	errInterim    = errors.New("too many interim replies")
 	errSwitch     = errors.New("protocol switched that nobody asked to")
-	errUnsent     = errors.New("the sidecar there could not connect to its app")
 )
 
 // reply is the head of a reply of an origin.
@@ -21,7 +20,7 @@ type reply struct {
 	framing   framing
 	length    int64
 	keepAlive bool
-	unsent    bool  // by a sidecar whose app could not be reached
+	fate      fate  // of the request, by a sidecar whose app did not answer
 	patience  int64 // seconds for which the origin says it keeps the connection; 0: it does not say
 }
 
@@ -87,7 +86,9 @@ func (p *reply) inspect(r *Request) error {
 	if err != nil {
 		return err
 	}
-	p.unsent = o.unsent && p.status >= 500
+	if p.status >= 500 {
+		p.fate = o.fate
+	}
 	p.keepAlive = !o.close && (p.minor == 1 || o.keepAlive) && p.framing != byClose && !f.odd && f.lengths <= 1
 	lengths := 0
 	for i := range p.head.fields {

@@ -92,7 +92,7 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	t := &x.to
 	x.stopUpload()
 	x.guard.origin.Store(nil)
-	reachedNobody := x.reply.unsent
+	fate := x.reply.fate
 	x.reply.reset()
 	if x.replied {
 		x.broken = true
@@ -106,7 +106,7 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	}
 	e.Repeatable = idempotent(x.Req.Method())
 	switch {
-	case reachedNobody:
+	case fate == unsent:
 		e.Retryable = true
 	case e.Reason != OriginClosed || t.heard:
 	case t.wire.unheard(t.before):

@@ -23,7 +23,7 @@ type Config struct {
 	MaxConns     int           // connections at a time, 0: no limit; one more is answered 503
 	CloseOnDrain bool          // while draining, replies say "Connection: close" and idle connections are closed
 	Keep         []string      // more header names that a caller's Connection header cannot remove
-	Unsent       bool          // callers are sidecars, who are told of requests that have not reached the origin
+	Sidecars     bool          // callers are sidecars, who are told what became of requests that the origin did not answer
 	Log          *slog.Logger  // nil: nothing is logged
 	// Look, if not nil, looks into tunnels.
 	Look Look

@@ -33,7 +33,7 @@ type Exchange struct {
 	interim interim
 	waited  time.Duration
 
-	unsent  bool // the caller is a sidecar: see unsentHeader
+	tells   bool // the caller is a sidecar: see unsentHeader
 	status  int
 	replied bool // a final reply has begun
 	broken  bool // it cannot be ended as one that is whole
@@ -45,11 +45,15 @@ type edit struct {
 	do          func(h http.Header, name, value string)
 }
 
-// unsentHeader says on a reply of a sidecar, to the one before it, that nothing of
-// the request has reached its app. It is no further than one hop: what an app says
-// with it is taken off, and so is what is believed. (HTTP/1 has an option of
+// These say on a reply of a sidecar, to the one before it, what became of a request
+// that its app did not answer: that nothing of it has reached the app, or that the
+// app has closed its connection. They go no further than one hop: what an app says
+// with them is taken off, and so is what is believed. (HTTP/1 has options of
 // Connection for this.)
-const unsentHeader = "Graylane-Unsent"
+const (
+	unsentHeader     = "Graylane-Unsent"
+	unansweredHeader = "Graylane-Unanswered"
+)
 
 // newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
 func newExchange(w http.ResponseWriter, r *http.Request, buffers *sync.Pool, mostBody int64) *Exchange {
@@ -121,15 +125,20 @@ func (x *Exchange) finish() {
 }
 
 // Fail replies what http1.Status makes of err, unless a reply has begun. With
-// Config.Unsent the caller hears whether the request may be sent elsewhere.
+// Config.Sidecars the caller hears whether the request may be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := http1.Status(err)
 	if status == 0 {
 		x.broken = true
 		return
 	}
-	if e, ok := errors.AsType[*http1.Error](err); ok && e.Retryable && x.unsent {
-		x.SetReply(unsentHeader, "1")
+	if e, ok := errors.AsType[*http1.Error](err); ok && x.tells {
+		switch {
+		case e.Retryable:
+			x.SetReply(unsentHeader, "1")
+		case e.Reason == http1.OriginClosed:
+			x.SetReply(unansweredHeader, "1")
+		}
 	}
 	reset, ok := errors.AsType[streamError](err)
 	if x.grpc && ok {

@@ -39,11 +39,11 @@ func (x *Exchange) Send(o *Origin) error {
 			return x.explain(ctx, o, e)
 		}
 		reply, err := x.roundTrip(ctx, o, l)
-		switch {
-		case err == nil && o.unsent(reply):
-			_ = reply.Body.Close() // it says nothing else
-			return x.explain(ctx, o, &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.ConnectRefused, Retryable: true, Err: errUnsent})
-		case err == nil:
+		if err == nil {
+			if e := o.unanswered(reply); e != nil {
+				_ = reply.Body.Close() // it says nothing else
+				return x.explain(ctx, o, e)
+			}
 			return x.relay(ctx, o, reply)
 		}
 		e = x.explain(ctx, o, err)
@@ -53,15 +53,20 @@ func (x *Exchange) Send(o *Origin) error {
 	}
 }
 
-// unsent tells whether a sidecar at the origin says that the request has not reached
-// the app behind it.
-func (o *Origin) unsent(reply *http.Response) bool {
-	said := reply.Header.Get(unsentHeader) != ""
-	reply.Header.Del(unsentHeader)
-	return said && o.cfg.Unsent
+// unanswered is what a sidecar at the origin says of a request that the app behind it
+// did not answer; nil: it says nothing.
+func (o *Origin) unanswered(reply *http.Response) *http1.Error {
+	_, unsent := reply.Header[unsentHeader]
+	_, unanswered := reply.Header[unansweredHeader]
+	delete(reply.Header, unsentHeader)
+	delete(reply.Header, unansweredHeader)
+	if !o.cfg.Sidecar || !unsent && !unanswered {
+		return nil
+	}
+	e := http1.Unanswered(o.addr, !unsent)
+	e.Retryable, e.Repeatable = unsent, !unsent
+	return e
 }
-
-var errUnsent = errors.New("the sidecar there could not connect to its app")
 
 var errReplied = errors.New("the request was answered, or partly sent, already")
 
@@ -127,6 +132,7 @@ func (x *Exchange) explain(ctx context.Context, o *Origin, err error) *http1.Err
 	case isKnown: // and logged
 		own := *known // it may be told to others too
 		own.Retryable = own.Retryable && x.body.again()
+		own.Repeatable = own.Repeatable && idempotent(x.Req.http.Method) && x.body.again()
 		return &own
 	case malformed(err):
 		e.Reason = http1.BadReply

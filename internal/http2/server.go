@@ -197,7 +197,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	x := newExchange(w, r, &s.buffers, s.cfg.MaxBody)
-	x.unsent = s.cfg.Unsent
+	x.tells = s.cfg.Sidecars
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		x.Peer, x.Dst, x.Via = c.peer, c.dst, c.via
 	}

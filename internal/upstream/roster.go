@@ -151,7 +151,7 @@ func (r *roster) adopt(g *Group) {
 func (r *roster) use(v *Version) {
 	r.timeouts = v.Timeouts
 	cfg := originConfig{v.Timeouts.over(r.table.cfg), v.H2C}
-	cfg.Unsent = true // endpoints have sidecars, strangers have none of ours
+	cfg.Sidecar = true // endpoints have sidecars, strangers have none of ours
 	r.origins.reset(cfg)
 }
 

@@ -11,12 +11,12 @@ import (
 // callee is a sidecar that hands its callers on to the app at addr.
 func callee(t testing.TB, addr string) string {
 	t.Helper()
-	_, at := serve(t, http1.Config{Unsent: true}, passing(NewOrigin(addr, http1.OriginConfig{})))
+	_, at := serve(t, http1.Config{Sidecars: true}, passing(NewOrigin(addr, http1.OriginConfig{})))
 	return at
 }
 
 func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
-	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{Unsent: true})
+	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{Sidecar: true})
 	for name, req := range map[string]*http.Request{
 		"POST": request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")),
 		"gRPC": call(t, addr),
@@ -33,13 +33,28 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 	}
 }
 
+func TestASidecarWhoseAppDiesHasIdempotentRequestsRepeated(t *testing.T) {
+	app := rawOrigin(t, func(r *raw, _ uint32, _ int) { r.end() })
+	addr, errs := sending(t, callee(t, app), http1.OriginConfig{Sidecar: true})
+	for method, repeatable := range map[string]bool{http.MethodPut: true, http.MethodPost: false} {
+		resp, _ := do(t, request(t, method, "http://"+addr+"/", strings.NewReader("x")))
+		if e := wantReason(t, <-errs, http1.OriginClosed); e.Retryable || e.Repeatable != repeatable {
+			t.Errorf("%s: got %+v, want an error that may be repeated: %v", method, e, repeatable)
+		}
+		if got := resp.Header[unansweredHeader]; got != nil {
+			t.Errorf("%s: the app was told %q, want nothing", method, got)
+		}
+	}
+}
+
 // An app that says it has served the request all the same, or has it from somebody else.
 func TestAnAppCannotSayThatItGotNothing(t *testing.T) {
 	app := origin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(unsentHeader, "1")
+		w.Header().Set(unansweredHeader, "1")
 		w.WriteHeader(http.StatusBadGateway)
 	})
-	addr, errs := sending(t, callee(t, addrOf(app)), http1.OriginConfig{Unsent: true})
+	addr, errs := sending(t, callee(t, addrOf(app)), http1.OriginConfig{Sidecar: true})
 	resp, _ := do(t, request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")))
 	if err := <-errs; err != nil {
 		t.Errorf("got %v, want the reply passed on", err)

@@ -40,8 +40,8 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := NewOrigin(unreachable(t), OriginConfig{})
-			_, callee := serve(t, Config{Unsent: true}, sendTo(app))
-			addr, errs := sender(t, NewOrigin(callee, OriginConfig{Unsent: true}))
+			_, callee := serve(t, Config{Sidecars: true}, sendTo(app))
+			addr, errs := sender(t, NewOrigin(callee, OriginConfig{Sidecar: true}))
 			c := dial(t, addr)
 			c.say(request)
 			if e, ok := errors.AsType[*Error](<-errs); !ok || !e.Retryable || e.Op != "connect" || e.Reason != ConnectRefused {
@@ -54,6 +54,30 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 	}
 }
 
+func TestASidecarWhoseAppDiesHasIdempotentRequestsRepeated(t *testing.T) {
+	for _, tt := range []struct {
+		request    string
+		repeatable bool
+	}{
+		{"GET / HTTP/1.1⏎Host: h⏎⏎", true},
+		{"PUT / HTTP/1.1⏎Host: h⏎Content-Length: 1⏎⏎x", true},
+		{"POST / HTTP/1.1⏎Host: h⏎Content-Length: 1⏎⏎x", false},
+	} {
+		app := NewOrigin(listen(t, func(c *peer) { c.message() }), OriginConfig{})
+		_, callee := serve(t, Config{Sidecars: true}, sendTo(app))
+		addr, errs := sender(t, NewOrigin(callee, OriginConfig{Sidecar: true}))
+		c := dial(t, addr)
+		c.say(tt.request)
+		e, ok := errors.AsType[*Error](<-errs)
+		if !ok || e.Reason != OriginClosed || e.Retryable || e.Repeatable != tt.repeatable {
+			t.Errorf("%s: got %+v, want %s that may be repeated: %v", tt.request, e, OriginClosed, tt.repeatable)
+		}
+		if got := c.head(); !strings.HasPrefix(got, "HTTP/1.1 502 ") || strings.Contains(got, "graylane-") {
+			t.Errorf("the caller got %q, want 502 that says no more", got)
+		}
+	}
+}
+
 // Only the sidecar that the reply comes from may say so, and only where one may be: what others say says nothing.
 func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
 	const option = "HTTP/1.1 502 Bad Gateway⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎"
@@ -61,10 +85,11 @@ func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
 		name, reply string
 		cfg         OriginConfig
 	}{
-		{"an error handed on by a proxy", "HTTP/1.1 502 Bad Gateway⏎X-Graylane-Error: connect_refused⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
-		{"the option with a good reply", "HTTP/1.1 200 OK⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
-		{"the option on another line", "HTTP/1.1 502 Bad Gateway⏎Graylane-Unsent: 1⏎Content-Length: 0⏎⏎", OriginConfig{Unsent: true}},
+		{"an error handed on by a proxy", "HTTP/1.1 502 Bad Gateway⏎X-Graylane-Error: connect_refused⏎Content-Length: 0⏎⏎", OriginConfig{Sidecar: true}},
+		{"the option with a good reply", "HTTP/1.1 200 OK⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎", OriginConfig{Sidecar: true}},
+		{"the option on another line", "HTTP/1.1 502 Bad Gateway⏎Graylane-Unsent: 1⏎Content-Length: 0⏎⏎", OriginConfig{Sidecar: true}},
 		{"the option by an app, or by a stranger", option, OriginConfig{}},
+		{"the other one", strings.Replace(option, "unsent", "unanswered", 1), OriginConfig{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +112,7 @@ func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
 
 // An app that copies the headers of replies would say it of itself.
 func TestAnAppIsNotTold(t *testing.T) {
-	addr, errs := sender(t, NewOrigin(unreachable(t), OriginConfig{Unsent: true}))
+	addr, errs := sender(t, NewOrigin(unreachable(t), OriginConfig{Sidecar: true}))
 	c := dial(t, addr)
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 	if e, ok := errors.AsType[*Error](<-errs); !ok || e.Reason != ConnectRefused {
@@ -104,7 +129,7 @@ func TestALongRequestIsNotSentElsewhere(t *testing.T) {
 	origin := NewOrigin(listen(t, func(c *peer) {
 		c.message()
 		c.say("HTTP/1.1 502 Bad Gateway⏎Connection: graylane-unsent⏎Content-Length: 0⏎⏎")
-	}), OriginConfig{Unsent: true})
+	}), OriginConfig{Sidecar: true})
 	addr, errs := sender(t, origin)
 	c := dial(t, addr)
 	c.say("POST / HTTP/1.1⏎Host: h⏎Content-Length: 1048576⏎⏎" + body)
