@@ -54,31 +54,49 @@ type connectFunc func(ctx context.Context, dst netip.AddrPort, c *metrics.Connec
 // serve is the listen.Serve of the side. A call to the sidecar itself, as to a
 // proxy, is HTTP; one that the kernel redirected may be anything. Which HTTP it is
 // the server of HTTP/1 sees for itself: it hands connections of HTTP/2 on.
-func (s *side) serve(conn net.Conn, dst netip.AddrPort) {
+func (s *side) serve(conn net.Conn, dst netip.AddrPort) listen.Rest {
 	if !s.files.free(conn, s.mark) {
-		return
+		return nil
 	}
 	caller, ok := conn.(*net.TCPConn)
 	if !dst.IsValid() || !ok {
 		s.http1.ServeConn(conn, dst)
-		return
+		return nil
 	}
 	c := &metrics.Connection{Direction: s.direction, Peer: tcpAddr(caller.RemoteAddr()), Destination: dst}
 	start := time.Now()
 	finding, err := s.find(caller, c)
-	switch {
-	case err != nil:
-		s.fail(caller, c, err)
-	case finding.Protocol == listen.HTTP1, finding.Protocol == listen.H2C:
+	if err == nil && (finding.Protocol == listen.HTTP1 || finding.Protocol == listen.H2C) {
 		if finding.Origin != nil {
 			// Nothing was sent there, so that nothing is lost.
 			_ = finding.Origin.Close()
 		}
 		s.http1.ServeConn(conn, dst)
-		return
-	default:
-		s.pass(caller, finding.Origin, c)
+		return nil
 	}
+	origin := finding.Origin
+	if err == nil {
+		origin, err = s.reach(origin, c)
+	}
+	if err != nil {
+		s.fail(caller, c, err)
+		s.record(c, start)
+		return nil
+	}
+	return func(finished func()) {
+		s.relay.Start(caller, origin, func(f tcp.Flow) {
+			defer finished()
+			c.ToOrigin, c.ToCaller, c.Err, c.End = f.ToOrigin, f.ToCaller, f.Err, metrics.Ended
+			if f.Err != nil {
+				c.End = metrics.Reset
+			}
+			s.record(c, start)
+		})
+	}
+}
+
+// record counts a connection that is no HTTP, and logs it.
+func (s *side) record(c *metrics.Connection, start time.Time) {
 	c.Took = time.Since(start)
 	s.metrics.Connection(c)
 }
@@ -106,27 +124,21 @@ func (s *side) find(caller *net.TCPConn, c *metrics.Connection) (listen.Finding,
 	return finding, err
 }
 
-// pass relays a connection that is no HTTP.
-func (s *side) pass(caller, origin *net.TCPConn, c *metrics.Connection) {
-	if origin != nil && c.ServerName != "" {
-		// The name may lead elsewhere. Nothing was sent here, so that nothing is lost.
+// reach connects for a connection that is no HTTP, or takes what is connected
+// already, if anything is and nothing leads elsewhere.
+func (s *side) reach(origin *net.TCPConn, c *metrics.Connection) (*net.TCPConn, error) {
+	if origin != nil && c.ServerName == "" {
+		return origin, nil
+	}
+	if origin != nil {
+		// Nothing was sent here, so that nothing is lost.
 		_ = origin.Close()
-		origin = nil
 	}
-	if origin == nil {
-		ctx := until{context.Background(), time.Now().Add(reachTime)}
-		conn, err := s.connect(ctx, c.Destination, c)
-		if err != nil {
-			s.fail(caller, c, err)
-			return
-		}
-		origin = conn.(*net.TCPConn)
+	conn, err := s.connect(until{context.Background(), time.Now().Add(reachTime)}, c.Destination, c)
+	if err != nil {
+		return nil, err
 	}
-	flow := s.relay.Run(caller, origin)
-	c.ToOrigin, c.ToCaller, c.Err, c.End = flow.ToOrigin, flow.ToCaller, flow.Err, metrics.Ended
-	if flow.Err != nil {
-		c.End = metrics.Reset
-	}
+	return conn.(*net.TCPConn), nil
 }
 
 // until is a context that nobody cancels. Connecting gives up by its deadline as by

@@ -16,12 +16,12 @@ import (
 )
 
 func TestEachConnectionIsServedAndClosed(t *testing.T) {
-	set, done := run(t, func(conn net.Conn, dst netip.AddrPort) {
+	set, done := run(t, wholly(func(conn net.Conn, dst netip.AddrPort) {
 		if dst.IsValid() {
 			t.Errorf("got destination %v, want none: nothing redirects here", dst)
 		}
 		fmt.Fprint(conn, "hello")
-	})
+	}))
 	for range 3 {
 		conn, err := net.Dial("tcp", set.Addrs()[0].String())
 		if err != nil {
@@ -53,7 +53,7 @@ func TestCallersWhoseHandshakeIsDoneAreServedAfterTheStop(t *testing.T) {
 		conns = append(conns, conn)
 	}
 	set.StopAccepting()
-	err = set.Run(t.Context(), func(conn net.Conn, _ netip.AddrPort) { fmt.Fprint(conn, "hello") })
+	err = set.Run(t.Context(), wholly(func(conn net.Conn, _ netip.AddrPort) { fmt.Fprint(conn, "hello") }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestCallersWhoseHandshakeIsDoneAreServedAfterTheStop(t *testing.T) {
 }
 
 func TestAfterTheStopCallersAreRefused(t *testing.T) {
-	set, done := run(t, func(net.Conn, netip.AddrPort) {})
+	set, done := run(t, wholly(func(net.Conn, netip.AddrPort) {}))
 	set.StopAccepting()
 	mustEnd(t, done)
 	if _, err := net.Dial("tcp", set.Addrs()[0].String()); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -80,18 +80,18 @@ func TestTheEndOfTheContextStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := set.Run(ctx, func(net.Conn, netip.AddrPort) {}); err != nil {
+	if err := set.Run(ctx, wholly(func(net.Conn, netip.AddrPort) {})); err != nil {
 		t.Errorf("got %v, want nil", err)
 	}
 }
 
 func TestStoppingLeavesOpenConnectionsAlone(t *testing.T) {
 	serving, finish := make(chan struct{}), make(chan struct{})
-	set, done := run(t, func(conn net.Conn, _ netip.AddrPort) {
+	set, done := run(t, wholly(func(conn net.Conn, _ netip.AddrPort) {
 		close(serving)
 		<-finish
 		fmt.Fprint(conn, "bye")
-	})
+	}))
 	conn, err := net.Dial("tcp", set.Addrs()[0].String())
 	if err != nil {
 		t.Fatal(err)
@@ -109,15 +109,47 @@ func TestStoppingLeavesOpenConnectionsAlone(t *testing.T) {
 	}
 }
 
+func TestWithARestTheConnectionIsOpenUntilThatIsFinished(t *testing.T) {
+	finish := make(chan func(), 1)
+	set, done := run(t, func(conn net.Conn, _ netip.AddrPort) Rest {
+		return func(finished func()) {
+			fmt.Fprint(conn, "hello")
+			finish <- finished
+		}
+	})
+	conn, err := net.Dial("tcp", set.Addrs()[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	got := make([]byte, len("hello"))
+	if _, err := io.ReadFull(conn, got); err != nil {
+		t.Fatal(err)
+	}
+	finished := <-finish
+	set.StopAccepting()
+	mustEnd(t, done)
+	if got := set.Open(); got != 1 || set.Finished() {
+		t.Errorf("got %d open connections, finished: %v, want 1 and not", got, set.Finished())
+	}
+	finished()
+	if got, err := io.ReadAll(conn); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v, want a clean end", got, err)
+	}
+	if !set.Finished() {
+		t.Error("the set has not finished")
+	}
+}
+
 func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	log := new(lines)
-	set, done := runLogging(t, log, func(conn net.Conn, _ netip.AddrPort) {
+	set, done := runLogging(t, log, wholly(func(conn net.Conn, _ netip.AddrPort) {
 		request, _ := io.ReadAll(conn)
 		if string(request) == "bad" {
 			panic("no such thing")
 		}
 		fmt.Fprintf(conn, "%s", request)
-	})
+	}))
 
 	for request, want := range map[string]string{"bad": "", "good": "good"} {
 		if got := exchange(t, set.Addrs()[0].String(), request); got != want {
@@ -148,7 +180,7 @@ func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
 		start := time.Now()
 		done := make(chan error, 1)
 		go func() {
-			done <- set.Run(t.Context(), func(net.Conn, netip.AddrPort) { close(served) })
+			done <- set.Run(t.Context(), wholly(func(net.Conn, netip.AddrPort) { close(served) }))
 		}()
 		<-served
 
@@ -191,6 +223,14 @@ func TestADeafListenerStopsTheOthersAndIsNamed(t *testing.T) {
 			t.Errorf("got %v, want EINVAL and the address", err)
 		}
 	})
+}
+
+// wholly serves a connection to its end.
+func wholly(serve func(net.Conn, netip.AddrPort)) Serve {
+	return func(conn net.Conn, dst netip.AddrPort) Rest {
+		serve(conn, dst)
+		return nil
+	}
 }
 
 // run starts a Set on a free port of loopback; its log is silent.

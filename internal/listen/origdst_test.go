@@ -56,7 +56,7 @@ func serveIn(t *testing.T, where *netns.Space, log io.Writer, addrs []string) *S
 	t.Cleanup(set.Close)
 	set.Log = slog.New(slog.NewTextHandler(log, nil))
 	go func() {
-		err := set.Run(context.Background(), func(conn net.Conn, dst netip.AddrPort) { fmt.Fprint(conn, dst) })
+		err := set.Run(context.Background(), wholly(func(conn net.Conn, dst netip.AddrPort) { fmt.Fprint(conn, dst) }))
 		if err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Errorf("%s: %v", where, err)
 		}

@@ -25,11 +25,18 @@ import (
 // handshake the kernel has finished already would be reset otherwise.
 const lastCall = 50 * time.Millisecond
 
-// Serve serves one connection until it is finished. dst is where the caller was
-// going before the kernel redirected it here, and the zero value if nothing
-// redirected it. The connection is closed when Serve returns. A connection that was
-// redirected from where the kernel does not tell is closed without being served.
-type Serve func(conn net.Conn, dst netip.AddrPort)
+// Serve serves one connection. dst is where the caller was going before the kernel
+// redirected it here, and the zero value if nothing redirected it. A connection that
+// was redirected from where the kernel does not tell is closed without being served.
+//
+// The connection is closed when Serve returns nil. It may return a Rest in place of
+// waiting itself until the connection is finished.
+type Serve func(conn net.Conn, dst netip.AddrPort) Rest
+
+// Rest starts what is left to be done for a connection, and returns. What it started
+// calls finished once, when the connection may be closed. Meanwhile no goroutine of
+// the Set is kept for it, nor the stack that serving has made that grow to.
+type Rest func(finished func())
 
 // Set is the listeners of one purpose: all of them bound, none accepting before Run.
 type Set struct {
@@ -144,8 +151,19 @@ func closeAll(listeners []listener) {
 }
 
 func (s *Set) handle(conn net.Conn, serve Serve) {
-	defer s.open.Add(-1)
-	defer conn.Close()
+	finished := func() {
+		// What was not passed on by now is not wanted.
+		_ = conn.Close()
+		s.open.Add(-1)
+	}
+	if rest := s.serve(conn, serve); rest != nil {
+		rest(finished)
+		return
+	}
+	finished()
+}
+
+func (s *Set) serve(conn net.Conn, serve Serve) Rest {
 	defer func() {
 		if p := recover(); p != nil {
 			s.panics.Add(1)
@@ -156,9 +174,9 @@ func (s *Set) handle(conn net.Conn, serve Serve) {
 	dst, err := s.destinations.of(conn)
 	if err != nil {
 		s.warn(conn, err)
-		return
+		return nil
 	}
-	serve(conn, dst)
+	return serve(conn, dst)
 }
 
 func (s *Set) log() *slog.Logger {

@@ -13,17 +13,18 @@ import (
 type pair struct {
 	relay              *Relay
 	caller, origin     *net.TCPConn
+	done               func(Flow)
 	toOrigin, toCaller atomic.Uint64
-	moved              atomic.Int64   // when a byte moved last, in Unix nanoseconds; kept only with a limit
-	sides              atomic.Int32   // that have ended
-	moving             sync.WaitGroup // of what does not move in Run itself
+	sides              atomic.Int32 // that have ended
+	moved              atomic.Int64 // when a byte moved last, in Unix nanoseconds; kept only with a limit
+	unwatch            func()       // nil without one
 
 	end sync.Once
 	err error // why the pair was reset; nil if it was not
 }
 
 // move moves bytes from one connection to the other until the first has ended,
-// and then ends that side of the second.
+// and then ends that side of the second. The side that ends last ends the pair.
 func (p *pair) move(to, from *net.TCPConn, one, all *atomic.Uint64) {
 	source, err := newSource(from)
 	for err == nil {
@@ -42,20 +43,19 @@ func (p *pair) move(to, from *net.TCPConn, one, all *atomic.Uint64) {
 			p.moved.Store(time.Now().UnixNano())
 		}
 	}
+	last := p.sides.Add(1) == 2
 	if errors.Is(err, io.EOF) {
-		err = p.pass(to)
+		err = nil
+		if !last { // closing does it too
+			err = to.CloseWrite()
+		}
 	}
 	if err != nil {
 		p.reset(err)
 	}
-}
-
-// pass passes on that one side has ended. For the second one that is left to close.
-func (p *pair) pass(to *net.TCPConn) error {
-	if p.sides.Add(1) == 2 {
-		return nil
+	if last {
+		p.finish()
 	}
-	return to.CloseWrite()
 }
 
 // reset ends both connections, so that both peers learn that bytes were lost.
@@ -70,17 +70,19 @@ func (p *pair) reset(cause error) {
 	})
 }
 
-// close closes both connections, whose sides have ended.
-func (p *pair) close() {
+// finish closes both connections, whose sides have ended, and tells what went
+// through them.
+func (p *pair) finish() {
+	if p.unwatch != nil {
+		p.unwatch()
+	}
 	p.end.Do(func() {
 		// All bytes were handed to the kernel; what becomes of them is not told here.
 		_ = p.caller.Close()
 		_ = p.origin.Close()
 	})
-}
-
-func (p *pair) flow() Flow {
-	return Flow{ToOrigin: p.toOrigin.Load(), ToCaller: p.toCaller.Load(), Err: p.err}
+	p.relay.remove(p)
+	p.done(Flow{ToOrigin: p.toOrigin.Load(), ToCaller: p.toCaller.Load(), Err: p.err})
 }
 
 // watch resets the pair when no byte has moved for the limit. It returns what

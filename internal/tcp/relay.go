@@ -5,8 +5,8 @@
 // of one side while the other goes on; and resets. It changes, adds and drops
 // nothing, and knows nothing of what the bytes mean.
 //
-// An idle connection takes two small goroutines and no pipe: the kernel is asked
-// to move bytes only when there are some.
+// An idle connection takes two goroutines, whose stacks are as small as they come,
+// and no pipe: the kernel is asked to move bytes only when there are some.
 package tcp
 
 import (
@@ -21,7 +21,7 @@ import (
 type Relay struct {
 	// Idle is how long a pair may move no byte, in either direction, until both
 	// connections are reset. 0, the default, is without limit: a database client
-	// may be silent for hours. Set it before the first Run.
+	// may be silent for hours. Set it before the first Start.
 	Idle time.Duration
 
 	mu     sync.Mutex
@@ -45,24 +45,22 @@ var (
 	ErrCut  = errors.New("cut by the relay's end")
 )
 
-// Run moves bytes both ways until both sides have ended or one fails, and closes
-// both connections.
-func (r *Relay) Run(caller, origin *net.TCPConn) Flow {
-	p := &pair{relay: r, caller: caller, origin: origin}
+// Start has bytes moved both ways until both sides have ended or one fails; then
+// both connections are closed and done is called. It does not wait for that, so
+// that its caller need not keep a goroutine, with a stack that has grown, for each
+// connection.
+func (r *Relay) Start(caller, origin *net.TCPConn, done func(Flow)) {
+	p := &pair{relay: r, caller: caller, origin: origin, done: done}
 	if !r.add(p) {
 		p.reset(ErrCut)
-		return p.flow()
+		p.finish()
+		return
 	}
-	defer r.remove(p)
 	if r.Idle > 0 {
-		defer p.watch(r.Idle)()
+		p.unwatch = p.watch(r.Idle)
 	}
-
-	p.moving.Go(func() { p.move(caller, origin, &p.toCaller, &r.toCaller) })
-	p.move(origin, caller, &p.toOrigin, &r.toOrigin)
-	p.moving.Wait()
-	p.close()
-	return p.flow()
+	go p.move(caller, origin, &p.toCaller, &r.toCaller)
+	go p.move(origin, caller, &p.toOrigin, &r.toOrigin)
 }
 
 // Open is the number of pairs that are being relayed.
@@ -77,7 +75,7 @@ func (r *Relay) Bytes() (toOrigin, toCaller uint64) {
 	return r.toOrigin.Load(), r.toCaller.Load()
 }
 
-// Close resets all pairs, and those of a later Run. It does not wait.
+// Close resets all pairs, and those of a later Start. It does not wait.
 func (r *Relay) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func relay(t testing.TB, r *Relay) relayed {
 	caller, callerSide := connected(t)
 	originSide, origin := connected(t)
 	done := make(chan Flow, 1)
-	go func() { done <- r.Run(callerSide, originSide) }()
+	r.Start(callerSide, originSide, func(f Flow) { done <- f })
 	return relayed{caller, origin, done}
 }
 
