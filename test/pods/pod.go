@@ -46,7 +46,8 @@ func (c *Cluster) Start(t testing.TB, name string, cfg Config) *Pod {
 	c.pods = append(c.pods, p)
 	c.plug(t, p.Space, name, p.Addr, p.Addr6)
 	binary := harness.Binary(t)
-	p.Run(t, binary, slices.Concat([]string{"redirect"}, cfg.Redirect)...)
+	// The race detector would wait a second at the end of each command.
+	p.Run(t, "env", slices.Concat([]string{"GORACE=atexit_sleep_ms=0", binary, "redirect"}, cfg.Redirect)...)
 	p.Sidecar = p.Launch(t, name+"'s sidecar", SidecarUser, exec.Command(binary, slices.Concat([]string{
 		"run", "--policy", c.policy, "--service", cfg.Service, "--tag", cfg.Tag, "--grace", "0s", "--drain", "5s", "--access-log",
 		"--log-level", "debug",
