@@ -29,20 +29,28 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 	next.Commit()
 	found.Commit()
 	sc.owners.Set(places(p, owned))
-	for _, s := range p.Services {
-		for _, v := range s.Versions {
-			if v.Tag != policy.Base {
-				sc.metrics.Expect(s.Name, v.Tag, fallbackReasons()...)
-			}
-		}
-	}
-	sc.metrics.Policy(p.Digest)
+	sc.count(p)
 	sc.reloads.Good(time.Now())
 	sc.ready.Done(taskPolicy)
 	sc.log.Info("policy in force", "digest", p.Digest, "enabled", p.Enabled, "services", len(p.Services), "rules", len(p.Rules))
 	for _, doubt := range doubts(p, sc.settings.Service, sc.settings.Tag) {
 		sc.log.Warn("this pod and the policy do not fit", "doubt", doubt, "service", sc.settings.Service, "tag", sc.settings.Tag)
 	}
+}
+
+// count makes the metrics those of a policy.
+func (sc *sidecar) count(p *policy.Policy) {
+	services := []string{sc.settings.Service} // requests to the pod count under it, whatever the policy says
+	for _, s := range p.Services {
+		services = append(services, s.Name)
+		for _, v := range s.Versions {
+			if v.Tag != policy.Base {
+				sc.metrics.Expect(s.Name, v.Tag, fallbackReasons()...)
+			}
+		}
+	}
+	sc.metrics.Names(services, p.Tags())
+	sc.metrics.Policy(p.Digest)
 }
 
 // places lists where the services of a policy are found; owned is what their

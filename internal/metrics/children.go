@@ -39,3 +39,18 @@ func (c *children[K, V]) add(key K) V {
 	c.known.Store(&next)
 	return next[key]
 }
+
+// drop takes out the keys that are gone, and has the vector forget each.
+func (c *children[K, V]) drop(gone func(K) bool, forget func(K)) {
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	next := maps.Clone(*c.known.Load())
+	maps.DeleteFunc(next, func(key K, _ V) bool {
+		if !gone(key) {
+			return false
+		}
+		forget(key)
+		return true
+	})
+	c.known.Store(&next)
+}

@@ -58,6 +58,8 @@ type Metrics struct {
 	fallbacks *children[fallbackKey, prometheus.Counter]
 	failures  *children[failureKey, prometheus.Counter]
 	leaks     *children[leakKey, prometheus.Counter]
+	vectors   vectors // behind these
+	names     names   // of the policy in force
 	reloads   *prometheus.CounterVec
 
 	mismatches  prometheus.Counter
@@ -156,6 +158,7 @@ func New(version string) *Metrics {
 		leaks: newChildren(func(k leakKey) prometheus.Counter {
 			return leaks.WithLabelValues(k.service, k.tag, k.action)
 		}),
+		vectors: vectors{requests: requests, fallbacks: fallbacks, leaks: leaks, durations: durations},
 		reloads: reloads,
 
 		mismatches: mismatches,
@@ -177,7 +180,7 @@ func New(version string) *Metrics {
 
 // Request counts a finished request and how long it took. The service, the tag
 // and the reason must come from closed lists (the policy, Other, policy.Reason):
-// every new combination is a time series for the rest of the process's life. The
+// every new combination is a time series, until Names drops it. The
 // status is the one that the caller got, 0 for none (see Class). The first
 // request of its kind allocates, the others do not.
 func (m *Metrics) Request(d Direction, service, tag, reason string, status int, took time.Duration) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,6 +14,10 @@ import (
 func (p *Policy) Trust() (trust, untrusted []netip.Prefix) {
 	return slices.Clone(p.trust), slices.Clone(p.untrusted)
 }
+
+// Tags lists the tags that rules and versions of the policy have, base and gray
+// included, in order.
+func (p *Policy) Tags() []string { return slices.Sorted(maps.Keys(p.tags)) }
 
 // Takes tells on one line which requests the rule matches and when it is active,
 // for people: "path is /a and header X is 1, or cookie b is there".
