@@ -38,7 +38,7 @@ func startWebhook(t *testing.T) *webhook {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		r := &reviewer{inject.NewOptions("graylane/sidecar:test"), slog.New(slog.DiscardHandler)}
+		r := newReviewer(inject.NewOptions("graylane/sidecar:test"), slog.New(slog.DiscardHandler))
 		done <- serveTLS(ctx, l, r, k.certificate, 0)
 	}()
 	roots := x509.NewCertPool()
@@ -73,12 +73,17 @@ func (w *webhook) post(path, body string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// ask posts a review of an object of a kind.
+// ask posts a review of a new object of a kind.
 func (w *webhook) ask(path, kind, object string) *admissionv1.AdmissionResponse {
 	w.t.Helper()
+	return w.askOf("CREATE", path, kind, object, "null")
+}
+
+func (w *webhook) askOf(operation, path, kind, object, old string) *admissionv1.AdmissionResponse {
+	w.t.Helper()
 	// metadata.namespace of a pod that a controller makes is empty; the request has it.
-	status, text := w.post(path, fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-		"uid": "705ab4f5", "operation": "CREATE", "namespace": "shop", "kind": {"version": "v1", "kind": %q}, "object": %s}}`, kind, object))
+	status, text := w.post(path, fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "705ab4f5",
+		"operation": %q, "namespace": "shop", "kind": {"version": "v1", "kind": %q}, "object": %s, "oldObject": %s}}`, operation, kind, object, old))
 	if status != http.StatusOK {
 		w.t.Fatalf("status %d: %s", status, text)
 	}
@@ -125,9 +130,10 @@ func TestAPodGetsAPatchOverTLS(t *testing.T) {
 	}
 }
 
+func deployment(pod string) string { return `{"spec": {"template": ` + pod + `}}` }
+
 func TestReviewsAreAnswered(t *testing.T) {
 	w := startWebhook(t)
-	deployment := func(pod string) string { return `{"spec": {"template": ` + pod + `}}` }
 	tests := []struct {
 		name, path, kind, object string
 		refused                  string // "": allowed
@@ -144,6 +150,7 @@ func TestReviewsAreAnswered(t *testing.T) {
 		{"a bad deployment that asks", pathValidatePods, "Deployment", deployment(podOf(`, "graylane.dev/inject": "enabled"`, badEdge, "")), "in the template of the pods"},
 		{"a deployment without a template", pathValidateNamespace, "Deployment", `{"spec": {}}`, "Deployment has no spec.template"},
 		{"a kind without pods", pathValidateNamespace, "Service", `{}`, ""},
+		{"a pod whose fields have capitals", pathMutate, "Pod", podOf("", badEdge, `"HostNetwork": true,`), "want true or false"},
 	}
 	for _, tt := range tests {
 		answer := w.ask(tt.path, tt.kind, tt.object)
@@ -152,6 +159,27 @@ func TestReviewsAreAnswered(t *testing.T) {
 		}
 		if tt.refused != "" && (answer.Result == nil || !strings.Contains(answer.Result.Message, tt.refused)) {
 			t.Errorf("%s: got %v, want %q", tt.name, answer.Result, tt.refused)
+		}
+	}
+}
+
+func TestOnlyAChangeOfTheTemplateIsRefused(t *testing.T) {
+	w := startWebhook(t)
+	good, bad := deployment(podOf("", "", "")), deployment(podOf("", badEdge, ""))
+	scaled := strings.Replace(bad, `"spec": {`, `"spec": {"replicas": 3, `, 1)
+	tests := []struct {
+		name, operation, object, old string
+		allowed                      bool
+	}{
+		{"a bad template in place of a good one", "UPDATE", bad, good, false},
+		{"a good template in place of a bad one", "UPDATE", good, bad, true},
+		{"a bad one that was there is scaled", "UPDATE", scaled, bad, true},
+		{"a bad one that was there is deleted", "DELETE", "null", bad, true},
+	}
+	for _, tt := range tests {
+		answer := w.askOf(tt.operation, pathValidateNamespace, "Deployment", tt.object, tt.old)
+		if answer.Allowed != tt.allowed {
+			t.Errorf("%s: allowed is %v: %v", tt.name, answer.Allowed, answer.Result)
 		}
 	}
 }

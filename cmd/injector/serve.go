@@ -106,7 +106,7 @@ func (f *serveFlags) serve(ctx context.Context, options inject.Options, log *slo
 		<-kept
 	}()
 	log.Info("serving", "address", listener.Addr(), "image", options.Image, "kubernetes", options.Server)
-	return serveTLS(ctx, listener, &reviewer{options, log}, certificate, f.grace)
+	return serveTLS(ctx, listener, newReviewer(options, log), certificate, f.grace)
 }
 
 // version asks for the API server's, which is not known if it does not answer.
@@ -141,7 +141,8 @@ func serveTLS(ctx context.Context, l net.Listener, r *reviewer, certificate cert
 		Handler:           r.routes(),
 		TLSConfig:         &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(r.log.Handler(), slog.LevelDebug), // scanners and probes that leave early
 	}

@@ -86,9 +86,10 @@ func (has inventory) refuseUID(w wishes, faults *Faults) {
 // freeUID is the user for the sidecar: the one wanted, or the next that nobody in the pod has. The kernel rules and the
 // container get the same.
 func freeUID(pod *corev1.Pod, want int64) int64 {
-	taken := users(pod)
-	for slices.Contains(taken, want) {
-		want++
+	for _, uid := range slices.Sorted(slices.Values(users(pod))) {
+		if uid == want {
+			want++
+		}
 	}
 	return want
 }

@@ -3,14 +3,13 @@ package inject
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
+	kubejson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Note tells what became of one pod of a manifest.
@@ -30,8 +29,7 @@ func Manifest(name string, text []byte, o Options) ([]byte, []Note, error) {
 	for _, doc := range split(text) {
 		m := manifest{options: o, name: name, line: doc.line}
 		out.Write(doc.head)
-		body := m.document(doc.body)
-		out.Write(body)
+		out.Write(m.document(doc.body))
 		notes = append(notes, m.notes...)
 		faults = append(faults, m.faults...)
 	}
@@ -41,33 +39,13 @@ func Manifest(name string, text []byte, o Options) ([]byte, []Note, error) {
 	return out.Bytes(), notes, nil
 }
 
-// document is one of those that --- separates: head is the line of the separator, as it is.
-type document struct {
-	head, body []byte
-	line       int // of the file's, before body
-}
-
-func split(text []byte) []document {
-	docs := []document{{}}
-	line := 0
-	for part := range bytes.Lines(text) {
-		line++
-		if bytes.HasPrefix(part, []byte("---")) && strings.TrimSpace(string(part[3:min(4, len(part))])) == "" {
-			docs = append(docs, document{head: part, line: line})
-			continue
-		}
-		last := &docs[len(docs)-1]
-		last.body = append(last.body, part...)
-	}
-	return docs
-}
-
 // manifest is the work on one document.
 type manifest struct {
 	options Options
 	name    string
 	line    int
 	doc     *yaml.Node
+	aliases bool // somewhere in doc
 	notes   []Note
 	faults  Faults
 	changed bool
@@ -79,46 +57,23 @@ func (m *manifest) fault(n *yaml.Node, format string, args ...any) {
 
 // document gives the body with its pods patched.
 func (m *manifest) document(body []byte) []byte {
-	decoder := yaml.NewDecoder(bytes.NewReader(body))
-	var doc yaml.Node
-	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
-		return body // comments only
-	} else if err != nil {
+	doc, err := parse(body)
+	if err != nil {
 		m.faults.note(m.name, "the document that begins after line %d: %v", m.line, err)
-		return nil
 	}
-	m.doc = &doc
+	if doc == nil {
+		return body
+	}
+	m.doc, m.aliases = doc, hasAlias(doc)
 	m.object(doc.Content[0])
 	if !m.changed || len(m.faults) > 0 {
 		return body
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		m.fault(&doc, "more than one document, want --- between them")
-		return nil
+	out, err := write(doc, body)
+	if err != nil {
+		m.fault(doc, "cannot be written again: %v", err)
 	}
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if compact(doc.Content[0]) {
-		encoder.CompactSeqIndent()
-	}
-	if err := errors.Join(encoder.Encode(&doc), encoder.Close()); err != nil {
-		m.fault(&doc, "cannot be written again: %v", err)
-	}
-	return out.Bytes()
-}
-
-// compact tells whether the file writes the items of a list below the first letter of its key, as kubectl does.
-func compact(n *yaml.Node) bool {
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i < len(n.Content); i += 2 {
-			key, value := n.Content[i], n.Content[i+1]
-			if value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0 {
-				return value.Column == key.Column
-			}
-		}
-	}
-	return slices.ContainsFunc(n.Content, compact)
+	return out
 }
 
 // templates are the kinds that make pods, and where each has the template.
@@ -187,7 +142,9 @@ func (m *manifest) pod(owner, n *yaml.Node) {
 		return
 	}
 	m.changed = true
-	result.Patch.separate(m.doc, n)
+	if m.aliases {
+		result.Patch.separate(m.doc, n)
+	}
 	if err = ensureMetadata(n); err == nil {
 		err = result.Patch.apply(n)
 	}
@@ -212,10 +169,10 @@ func decode(n *yaml.Node) (*corev1.Pod, error) {
 	}
 	body, err := json.Marshal(value)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("not a pod as Kubernetes knows it (numbers and booleans as keys want quotes): %w", err)
 	}
 	pod := new(corev1.Pod)
-	if err := json.Unmarshal(body, pod); err != nil {
+	if err := kubejson.Unmarshal(body, pod); err != nil {
 		return nil, fmt.Errorf("not a pod as Kubernetes knows it (numbers and booleans in labels and annotations want quotes): %w", err)
 	}
 	return pod, nil

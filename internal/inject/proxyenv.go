@@ -22,9 +22,13 @@ func addProxyEnv(p *Patch, pod *corev1.Pod, order []string) {
 	for i, c := range pod.Spec.Containers {
 		extend(p, fmt.Sprintf("/spec/containers/%d/env", i), c.Env != nil, missingProxyEnv(c))
 	}
+	at := map[string]int{}
+	for i, name := range order {
+		at[name] = i
+	}
 	for _, c := range pod.Spec.InitContainers {
 		if !isOurContainer(c.Name) {
-			extend(p, fmt.Sprintf("%s/%d/env", initPath, slices.Index(order, c.Name)), c.Env != nil, missingProxyEnv(c))
+			extend(p, fmt.Sprintf("%s/%d/env", initPath, at[c.Name]), c.Env != nil, missingProxyEnv(c))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kubejson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // TemplateOf gives the template of pods in an object of a kind that makes pods, nil for any other kind.
@@ -16,7 +17,7 @@ func TemplateOf(kind string, object []byte) (*corev1.PodTemplateSpec, error) {
 	}
 	for _, key := range path {
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(object, &fields); err != nil {
+		if err := kubejson.Unmarshal(object, &fields); err != nil {
 			return nil, fmt.Errorf("%s, looking for %s: %w", kind, strings.Join(path, "."), err)
 		}
 		if object = fields[key]; object == nil {
@@ -24,7 +25,7 @@ func TemplateOf(kind string, object []byte) (*corev1.PodTemplateSpec, error) {
 		}
 	}
 	template := new(corev1.PodTemplateSpec)
-	if err := json.Unmarshal(object, template); err != nil {
+	if err := kubejson.Unmarshal(object, template); err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", strings.Join(path, "."), kind, err)
 	}
 	return template, nil
