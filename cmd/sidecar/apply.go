@@ -18,7 +18,7 @@ func (sc *sidecar) apply(ctx context.Context, p *policy.Policy) {
 		group := next.Group(versionOf(p, v))
 		if source := sc.sourceOf(v); source != nil {
 			endpoints := sc.owners.Endpoints()
-			found.Follow(source, group)
+			group.OnDoubt(found.Follow(source, group))
 			found.Follow(source, endpoints)
 			owned[v.Service] = append(owned[v.Service], endpoints)
 		}

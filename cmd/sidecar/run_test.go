@@ -184,7 +184,7 @@ func TestRunEndsWhileTheWatchHangs(t *testing.T) {
 type hanging chan struct{}
 
 func (h hanging) String() string                          { return "hanging" }
-func (h hanging) Run(_ context.Context, _ discovery.Sink) { <-h }
+func (h hanging) Run(_ context.Context, _ discovery.Sink, _ <-chan struct{}) { <-h }
 
 func TestTheStartLogTellsAddressesIdentityAndPolicy(t *testing.T) {
 	good := file(t, "policy.yaml", calmPolicy)

@@ -30,9 +30,9 @@ func (d *DNS) String() string {
 }
 
 // Run is part of [Source].
-func (d *DNS) Run(ctx context.Context, to Sink) {
+func (d *DNS) Run(ctx context.Context, to Sink, doubts <-chan struct{}) {
 	var last []netip.Addr
-	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return d.ask(ctx, &last) }, to)
+	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return d.ask(ctx, &last) }, to, doubts)
 }
 
 // ask asks once. Addresses of a kind that cannot be had now stay what they were in
@@ -90,9 +90,9 @@ type SRV struct {
 func (s *SRV) String() string { return "dnsSRV " + s.Name + neededMark(s.Needed) }
 
 // Run is part of [Source].
-func (s *SRV) Run(ctx context.Context, to Sink) {
+func (s *SRV) Run(ctx context.Context, to Sink, doubts <-chan struct{}) {
 	var last map[string][]netip.Addr
-	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return s.ask(ctx, &last) }, to)
+	poll(ctx, func(ctx context.Context) ([]upstream.Target, time.Duration, error) { return s.ask(ctx, &last) }, to, doubts)
 }
 
 // ask asks once, with last, by host, as [DNS] does.

@@ -46,8 +46,9 @@ func (f *File) String() string {
 	return name
 }
 
-// Run is part of [Source].
-func (f *File) Run(ctx context.Context, to Sink) {
+// Run is part of [Source]. What is in a file is not asked for, so that doubts make no
+// difference.
+func (f *File) Run(ctx context.Context, to Sink, _ <-chan struct{}) {
 	w := &watch{file: f}
 	defer w.close()
 	tick := f.tick

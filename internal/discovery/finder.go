@@ -24,8 +24,9 @@ type Sink interface {
 // Source finds endpoints.
 type Source interface {
 	// Run sends every full set to the sink, the first as soon as it can, and every
-	// failure, until ctx ends.
-	Run(ctx context.Context, to Sink)
+	// failure, until ctx ends. A message from doubts says that what was found last may
+	// be wrong: somebody is not there.
+	Run(ctx context.Context, to Sink, doubts <-chan struct{})
 	// String names the source; two that have the same name find the same.
 	String() string
 }
@@ -57,8 +58,9 @@ func (f *Finder) Begin(ctx context.Context) *Change {
 }
 
 // Follow makes the sink hear of what the source finds from now on, and at once of
-// what it has found.
-func (c *Change) Follow(s Source, to Sink) {
+// what it has found. Whoever notices that it may be wrong calls doubt, which returns
+// at once.
+func (c *Change) Follow(s Source, to Sink) (doubt func()) {
 	f := c.finder
 	follower := f.running[s.String()]
 	if follower == nil {
@@ -66,10 +68,11 @@ func (c *Change) Follow(s Source, to Sink) {
 		f.running[s.String()] = follower
 		ctx, stop := context.WithCancel(c.ctx)
 		follower.stop = stop
-		f.group.Go(func() { s.Run(ctx, follower) })
+		f.group.Go(func() { s.Run(ctx, follower, follower.doubts) })
 	}
 	follower.add(to)
 	c.sinks[follower] = append(c.sinks[follower], to)
+	return follower.doubt
 }
 
 // Wait returns when every source has found something or failed, at the latest
@@ -113,10 +116,11 @@ func (f *Finder) log() *slog.Logger {
 
 // follower is a source that runs, and who hears of it.
 type follower struct {
-	name  string
-	log   *slog.Logger
-	stop  context.CancelFunc
-	heard chan struct{} // closed by the first set or failure
+	name   string
+	log    *slog.Logger
+	stop   context.CancelFunc
+	heard  chan struct{} // closed by the first set or failure
+	doubts chan struct{} // holds one
 
 	mu    sync.Mutex
 	sinks []Sink
@@ -126,7 +130,14 @@ type follower struct {
 }
 
 func newFollower(s Source, log *slog.Logger) *follower {
-	return &follower{name: s.String(), log: log, heard: make(chan struct{})}
+	return &follower{name: s.String(), log: log, heard: make(chan struct{}), doubts: make(chan struct{}, 1)}
+}
+
+func (f *follower) doubt() {
+	select {
+	case f.doubts <- struct{}{}:
+	default:
+	}
 }
 
 // Set is part of Sink.

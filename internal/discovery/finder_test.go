@@ -20,15 +20,17 @@ type fake struct {
 	name    string
 	to      chan Sink // gets the sink when it runs
 	stopped chan struct{}
+	doubts  <-chan struct{} // set before it runs
 }
 
 func newFake(name string) *fake {
-	return &fake{name, make(chan Sink, 1), make(chan struct{})}
+	return &fake{name: name, to: make(chan Sink, 1), stopped: make(chan struct{})}
 }
 
 func (f *fake) String() string { return f.name }
 
-func (f *fake) Run(ctx context.Context, to Sink) {
+func (f *fake) Run(ctx context.Context, to Sink, doubts <-chan struct{}) {
+	f.doubts = doubts
 	f.to <- to
 	<-ctx.Done()
 	close(f.stopped)
@@ -128,6 +130,21 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	from.Set(nil)
 	if got := strings.Count(text.String(), "source=a"); got != 2 || !strings.Contains(text.String(), "recovered") {
 		t.Errorf("got the log %q, want one line for the failures and one for the recovery", text.String())
+	}
+}
+
+func TestDoubtsReachTheSource(t *testing.T) {
+	var f Finder
+	source := newFake("a")
+	doubt := f.Begin(t.Context()).Follow(source, &sink{})
+	<-source.to
+	doubt()
+	doubt() // holds nobody up
+	<-source.doubts
+	select {
+	case <-source.doubts:
+		t.Error("two doubts at a time are two messages, want one")
+	default:
 	}
 }
 

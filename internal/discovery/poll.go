@@ -24,10 +24,11 @@ const (
 // can be used although something is missing, nil for nothing.
 type question func(ctx context.Context) (targets []upstream.Target, ttl time.Duration, err error)
 
-// poll asks again whenever the answer is good no longer, until ctx ends.
-func poll(ctx context.Context, ask question, to Sink) {
+// poll asks again whenever the answer is good no longer, or in doubt, until ctx ends.
+func poll(ctx context.Context, ask question, to Sink, doubts <-chan struct{}) {
 	retry := leastRetry
 	for {
+		asked := time.Now()
 		targets, ttl, err := ask(ctx)
 		if ctx.Err() != nil {
 			return
@@ -43,14 +44,22 @@ func poll(ctx context.Context, ask question, to Sink) {
 		default:
 			to.Stale(err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !sleep(ctx, wait, doubts) || !sleep(ctx, leastTTL-time.Since(asked), nil) {
 			return
 		}
 	}
+}
+
+// sleep waits that long, or for a doubt. It tells whether to go on: ctx has not ended.
+func sleep(ctx context.Context, wait time.Duration, doubts <-chan struct{}) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-doubts:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }
 
 func bounded(ttl time.Duration, found int) time.Duration {

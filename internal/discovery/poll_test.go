@@ -35,9 +35,34 @@ func asked(t *testing.T, answers ...answer) ([]float64, *sink) {
 				stop()
 			}
 			return a.targets, a.ttl, a.err
-		}, to)
+		}, to, nil)
 	})
 	return at, to
+}
+
+// TestPollAsksAgainAtOnceWhenTheAnswerIsInDoubt doubts 10 s after the first answer, and
+// once more as soon as the second is there.
+func TestPollAsksAgainAtOnceWhenTheAnswerIsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, doubts := time.Now(), make(chan struct{}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		var at []float64
+		go func() {
+			time.Sleep(10 * time.Second)
+			doubts <- struct{}{}
+			synctest.Wait()
+			doubts <- struct{}{}
+		}()
+		poll(ctx, func(context.Context) ([]upstream.Target, time.Duration, error) {
+			if at = append(at, time.Since(begin).Seconds()); len(at) == 4 {
+				stop()
+			}
+			return targetsOf("a:1"), 30 * time.Second, nil
+		}, &sink{}, doubts)
+		if diff := cmp.Diff(at, []float64{0, 10, 11, 41}); diff != "" {
+			t.Errorf("asked at other times (-got +want):\n%s", diff)
+		}
+	})
 }
 
 func TestPollAsksAgainWhenTheAnswerIsGoodNoLonger(t *testing.T) {

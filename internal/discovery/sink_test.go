@@ -82,7 +82,7 @@ func start(t *testing.T, s Source, to Sink) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Run(ctx, to)
+		s.Run(ctx, to, nil)
 	}()
 	t.Cleanup(func() { stop(); <-done })
 }

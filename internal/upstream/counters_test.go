@@ -8,6 +8,19 @@ import (
 	"graylane/internal/metrics"
 )
 
+func TestAnEndpointThatCannotBeReachedCastsDoubtOnItsSource(t *testing.T) {
+	r := newRig()
+	g := r.put(users("base", "a:1"))[0]
+	doubts := 0
+	g.OnDoubt(func() { doubts++ })
+	for _, result := range []any{200, 503, errClosed, errRefused} {
+		r.count(g, 1, func(string) any { return result })
+	}
+	if doubts != 1 {
+		t.Errorf("got %d doubts, want one, for the endpoint that could not be connected to", doubts)
+	}
+}
+
 func TestVersionsAreCounted(t *testing.T) {
 	r := newRig()
 	v := users("gray", "a:1", "b:1", "c:1")

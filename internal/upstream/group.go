@@ -44,8 +44,13 @@ type Group struct {
 	roster  *roster
 	list    *list // guarded by the roster's mu
 	source  source
+	doubt   func() // of what the source has found; nil: there is none
 	view    atomic.Pointer[view]
 }
+
+// OnDoubt has f called, often and from anywhere, when an endpoint cannot be reached:
+// the source may know better by now. It is for before the group is used.
+func (g *Group) OnDoubt(f func()) { g.doubt = f }
 
 // Counts returns how many endpoints the version has that may get requests at all,
 // and how many of them may be used now.

@@ -103,6 +103,9 @@ func (p *Pick) End(r Result) {
 		ep.latency.add(r.Now, r.Waited)
 	}
 	ep.report(p.began, r.Now, o, r.why())
+	if o == unreached && p.group.doubt != nil {
+		p.group.doubt()
+	}
 }
 
 // look finds an endpoint and counts a request to it, nil if there is none.

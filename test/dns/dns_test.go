@@ -41,6 +41,19 @@ func TestAChangedAddressIsUsedWithinTTLAndASecond(t *testing.T) {
 	}
 }
 
+// TestAnAddressThatIsGoneIsAskedForAtOnce has records that are good for an hour, as
+// those of a rolling update may as well be: it is over before they are.
+func TestAnAddressThatIsGoneIsAskedForAtOnce(t *testing.T) {
+	i := newInstances(t, "127.0.0.3")
+	s := newNameServer(t, []string{"127.0.0.2 users.shop"}, "--local-ttl=3600")
+	p := newPod(t, s, base(i))
+	if _, err := p.ask(); err == nil {
+		t.Fatal("somebody answers at 127.0.0.2, want nobody")
+	}
+	s.change("127.0.0.3 users.shop")
+	harness.WaitFor(t, "127.0.0.3 is used", func() bool { by, err := p.ask(); return err == nil && by == "127.0.0.3" })
+}
+
 func TestADeadAddressOfThreeCostsOneConnectTimeoutOnce(t *testing.T) {
 	const connect = 400 * time.Millisecond
 	i := newInstances(t, "127.0.0.2", "127.0.0.3")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"graylane/test/harness"
 )
 
-// ttl of all records, in seconds.
+// ttl of all records, in seconds, if the options say no other.
 const ttl = 2
 
 // nameServer is dnsmasq on loopback, with the hosts of a file that the test changes.
@@ -39,8 +40,11 @@ func (s *nameServer) start() {
 	args := append([]string{
 		"--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--no-daemon", "--log-facility=-",
 		"--listen-address=127.0.0.1", "--bind-interfaces", "--port=" + port, "--user=root",
-		"--addn-hosts=" + s.hosts, fmt.Sprintf("--local-ttl=%d", ttl), fmt.Sprintf("--neg-ttl=%d", ttl), "--local=/shop/",
+		"--addn-hosts=" + s.hosts, fmt.Sprintf("--neg-ttl=%d", ttl), "--local=/shop/",
 	}, s.options...)
+	if !slices.ContainsFunc(s.options, func(o string) bool { return strings.HasPrefix(o, "--local-ttl=") }) {
+		args = append(args, fmt.Sprintf("--local-ttl=%d", ttl))
+	}
 	s.process = harness.Start(s.t, "dnsmasq", nil, "dnsmasq", args...)
 	harness.WaitFor(s.t, "dnsmasq has read its hosts", func() bool {
 		if s.process.Ended() {
