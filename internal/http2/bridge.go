@@ -46,9 +46,10 @@ func (o *Origin) bridging() *http.Server {
 	defer o.mu.Unlock()
 	if o.bridge == nil {
 		o.bridge = &http.Server{
-			Handler:           &bridge{origin: o},
-			ReadHeaderTimeout: time.Minute, // far more than sending takes that has begun
-			MaxHeaderBytes:    maxReplyHead,
+			Handler:                      &bridge{origin: o},
+			DisableGeneralOptionsHandler: true,        // OPTIONS * is for the origin
+			ReadHeaderTimeout:            time.Minute, // far more than sending takes that has begun
+			MaxHeaderBytes:               maxReplyHead,
 		}
 		o.bridge.SetKeepAlivesEnabled(false)
 	}

@@ -21,13 +21,19 @@ func bridged(t testing.TB, addr string, cfg http1.OriginConfig) (at string, errs
 	t.Helper()
 	errs = make(chan error, 10)
 	o := http1.NewOrigin(addr, NewOrigin(addr, cfg).HTTP1Config(cfg))
-	s := http1.NewServer(http1.Config{}, http1Handler(func(x *http1.Exchange) {
+	return serveHTTP1(t, func(x *http1.Exchange) {
 		err := x.Send(o)
 		if err != nil {
 			x.Fail(err)
 		}
 		errs <- err
-	}))
+	}), errs
+}
+
+// serveHTTP1 is the address of a server of HTTP/1.
+func serveHTTP1(t testing.TB, h http1Handler) string {
+	t.Helper()
+	s := http1.NewServer(http1.Config{}, h)
 	t.Cleanup(s.Close)
 	l := listen(t)
 	go func() {
@@ -39,7 +45,7 @@ func bridged(t testing.TB, addr string, cfg http1.OriginConfig) (at string, errs
 			go s.ServeConn(conn, netip.AddrPort{})
 		}
 	}()
-	return l.Addr().String(), errs
+	return l.Addr().String()
 }
 
 type http1Handler func(x *http1.Exchange)

@@ -67,6 +67,7 @@ func listen(t testing.TB) net.Listener {
 func origin(t testing.TB, h http.HandlerFunc, options ...func(*http.Server)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
+	s.Config.DisableGeneralOptionsHandler = true
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetUnencryptedHTTP2(true)
 	for _, set := range options {

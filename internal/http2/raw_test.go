@@ -14,6 +14,7 @@ import (
 type raw struct {
 	net.Conn
 	*http2.Framer
+	head *http2.MetaHeadersFrame // the last that serve has read
 }
 
 func newRaw(conn net.Conn) *raw {
@@ -76,12 +77,19 @@ func (r *raw) end() { _ = r.Conn.(*net.TCPConn).CloseWrite() }
 
 // serve calls asked for the head of each request, until the connection ends.
 func (r *raw) serve(asked func(r *raw, stream uint32, n int)) {
-	for n := 0; ; {
+	for n, last := 0, uint32(0); ; {
 		frame, err := r.ReadFrame()
 		if err != nil {
 			return
 		}
-		if f, ok := frame.(*http2.MetaHeadersFrame); ok {
+		switch f := frame.(type) {
+		case *http2.PingFrame:
+			_ = r.WritePing(true, f.Data)
+		case *http2.MetaHeadersFrame:
+			if f.StreamID <= last {
+				continue // trailers
+			}
+			last, r.head = f.StreamID, f
 			asked(r, f.StreamID, n)
 			n++
 		}

@@ -199,3 +199,13 @@ func TestEditsOfTheReply(t *testing.T) {
 		t.Errorf("X-Gone: got %q, want none", got)
 	}
 }
+
+func TestOptionsOfAllIsForTheOrigin(t *testing.T) {
+	var got string
+	addr := relayed(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Method + " " + r.RequestURI })
+	r := rawCaller(t, addr)
+	r.heads(1, true, head(":method", "OPTIONS", ":path", "*")...)
+	if reply := r.outcome(t, 1); reply != "200" || got != "OPTIONS *" {
+		t.Errorf("got %s after %q, want 200 after OPTIONS *", reply, got)
+	}
+}

@@ -167,9 +167,10 @@ func (s *Server) run(g *generation) {
 
 func (s *Server) newHTTP() *http.Server {
 	h := &http.Server{
-		Handler:        s,
-		MaxHeaderBytes: max(maxFrames, 2*s.cfg.MaxHead),
-		Protocols:      new(http.Protocols),
+		Handler:                      s,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is for the origin
+		MaxHeaderBytes:               max(maxFrames, 2*s.cfg.MaxHead),
+		Protocols:                    new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerStream:     streamWindow,
