@@ -35,7 +35,7 @@ func memoryOf(t testing.TB, s *harness.Sidecar, field string) int64 {
 }
 
 // Idle connections hold no buffers.
-func TestTenThousandIdleConnectionsAreCheap(t *testing.T) {
+func TestTenThousandIdleConnectionsAllocateLittle(t *testing.T) {
 	connections, limit := 9500, int64(95<<20) // of 10 000 in 100 MB: a process here may open 20 000 files, at both ends
 	if harness.RaceEnabled {
 		connections, limit = 500, 1<<40 // the race detector's own memory is many times that of the program
