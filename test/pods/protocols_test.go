@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,12 +23,12 @@ type pair struct {
 	caller, callee *Pod
 }
 
-// newPair starts the pods with a policy that names the callee "users"; none if empty.
-func newPair(t *testing.T, policy string) *pair {
+// newPair starts the pods with a policy that names the callee "users"; none if empty. The flags are for both sidecars.
+func newPair(t *testing.T, policy string, flags ...string) *pair {
 	t.Helper()
 	p := &pair{Cluster: NewCluster(t)}
-	p.caller = p.Start(t, "orders-base", Config{Service: "orders", Tag: "base"})
-	p.callee = p.Start(t, "users-base", Config{Service: "users", Tag: "base"})
+	p.caller = p.Start(t, "orders-base", Config{Service: "orders", Tag: "base", Flags: flags})
+	p.callee = p.Start(t, "users-base", Config{Service: "users", Tag: "base", Flags: flags})
 	if policy != "" {
 		p.Apply(t, policy)
 	}
@@ -94,6 +95,7 @@ func TestALargeTransferWithHalfClose(t *testing.T) {
 	})
 	conn := p.dial(t, p.callee.Addr+":9000")
 	harness.Must(t, conn.SetDeadline(time.Now().Add(3*time.Minute)))
+	copied := p.copied(t)
 	begin := time.Now()
 	for range size / len(block) {
 		_, err := conn.Write(block)
@@ -105,6 +107,26 @@ func TestALargeTransferWithHalfClose(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	t.Logf("1 GiB in %v", time.Since(begin).Round(time.Millisecond))
+	for name, n := range p.copied(t) {
+		if n -= copied[name]; n > size/100 {
+			t.Errorf("%s has read and written %d MiB itself, want the kernel to move all of it", name, n>>20)
+		}
+	}
+}
+
+// copied is how many bytes each sidecar has had in hands: read and written, but not spliced (proc_pid_io(5)).
+func (p *pair) copied(t *testing.T) map[string]int {
+	t.Helper()
+	all := make(map[string]int)
+	for _, pod := range []*Pod{p.caller, p.callee} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pod.Sidecar.PID()))
+		harness.Must(t, err)
+		var in, out int
+		_, err = fmt.Sscanf(string(text), "rchar: %d\nwchar: %d\n", &in, &out)
+		harness.Must(t, err)
+		all[pod.Name] = in + out
+	}
+	return all
 }
 
 // compare reads to the end and wants blocks.
