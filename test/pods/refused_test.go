@@ -6,6 +6,8 @@ import (
 	"net"
 	"syscall"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 func TestResetsArrive(t *testing.T) {
@@ -26,7 +28,14 @@ func TestResetsArrive(t *testing.T) {
 func TestClosedPorts(t *testing.T) {
 	p := newPair(t, plainPolicy)
 	p.serve(t, "127.0.0.1:9090", func(conn *net.TCPConn) { fmt.Fprint(conn, "private") })
-	for _, port := range []int{8080, 9090} { // nobody listens, or on loopback alone
+	crashed := p.callee.Listen(t, ":7070")
+	for _, addr := range p.callee.At(7070) {
+		if _, err := p.Client.Dial(t, 0, addr); err != nil {
+			t.Errorf("%s while the app is there: %v", addr, err)
+		}
+	}
+	harness.Must(t, crashed.Close())
+	for _, port := range []int{8080, 9090, 7070} { // nobody listens, or on loopback alone, or no more
 		for _, addr := range p.callee.At(port) {
 			// A kubelet's probe, or any caller without a sidecar.
 			if conn, err := p.Client.Dial(t, 0, addr); !errors.Is(err, syscall.ECONNREFUSED) {

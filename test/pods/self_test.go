@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"graylane/test/harness"
 )
@@ -27,10 +28,15 @@ func TestAPodThatCallsItself(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := passes(t, s)
 			query := url.Values{"url": {c.url}}
-			status, got := Get(t, s.Client, 0, "http://"+s.users.Addr+":8080/call?"+query.Encode())
-			if status != http.StatusOK || got != c.want {
-				t.Errorf("got %d %q, want 200 %q", status, got, c.want)
+			call := func() (took time.Duration) {
+				begin := time.Now()
+				status, got := Get(t, s.Client, 0, "http://"+s.users.Addr+":8080/call?"+query.Encode())
+				if status != http.StatusOK || got != c.want {
+					t.Errorf("got %d %q, want 200 %q", status, got, c.want)
+				}
+				return time.Since(begin)
 			}
+			took := call()
 			// One came in from us; the app's call to itself went out once, and in again once at most. They are
 			// counted when they have ended, which is after the answers came.
 			var after passed
@@ -43,6 +49,13 @@ func TestAPodThatCallsItself(t *testing.T) {
 			}
 			if in := after.in - before.in - 1; in > 1 {
 				t.Errorf("the call came in %v times, want once at most", in)
+			}
+			// One of many is answered in time, also where the machine is busy; what waits for something always does.
+			for tries := 1; took > time.Second && tries < 10; tries++ {
+				took = min(took, call())
+			}
+			if took > time.Second {
+				t.Errorf("the fastest answer took %v, want a second at most", took)
 			}
 		})
 	}
