@@ -25,8 +25,8 @@ func (g Gateway) Serve(x upstream.Exchange) {
 }
 
 func (g Gateway) enter(c *call) {
-	route := c.Policy.RouteFor(c.Head.Path())
-	if route == nil || c.Head.Connect() {
+	route := c.Policy.RouteFor(c.Head.Path()) // none for CONNECT, which has no path
+	if route == nil {
 		c.Refuse(404, metrics.NoRoute, "no route of the policy leads there")
 		return
 	}

@@ -116,14 +116,17 @@ func TestGatewayIsNoProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", gray.addr)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusNotFound {
-		t.Errorf("CONNECT: got %d, want 404", resp.StatusCode)
+	from := bufio.NewReader(conn)
+	for _, target := range []string{gray.addr, "users:80"} {
+		fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", target)
+		resp, err := http.ReadResponse(from, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("CONNECT %s: got %d, want 404", target, resp.StatusCode)
+		}
 	}
 }
 
