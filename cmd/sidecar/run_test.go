@@ -183,7 +183,7 @@ func TestRunEndsWhileTheWatchHangs(t *testing.T) {
 // hanging is a source that looks for no end of its context.
 type hanging chan struct{}
 
-func (h hanging) String() string                          { return "hanging" }
+func (h hanging) String() string                                             { return "hanging" }
 func (h hanging) Run(_ context.Context, _ discovery.Sink, _ <-chan struct{}) { <-h }
 
 func TestTheStartLogTellsAddressesIdentityAndPolicy(t *testing.T) {

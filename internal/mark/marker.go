@@ -6,6 +6,8 @@
 package mark
 
 import (
+	"math/rand/v2"
+
 	"graylane/pkg/policy"
 	"graylane/pkg/propagate"
 )
@@ -108,6 +110,21 @@ func (m *Marker) Rules(r *Request) *policy.Request {
 		Peer: r.X.Caller().Addr(), TraceID: r.ids.Trace(), Headers: r.Head, Now: r.Start, Rand: m.Rand,
 	}
 	return &r.rules
+}
+
+// Key gives what the service is balanced by, 0 where that is by nothing of the
+// request. A request that has none of it goes anywhere.
+func (m *Marker) Key(r *Request, s *policy.Service) uint64 {
+	if s.Balance.Type != "hash" {
+		return 0
+	}
+	if key, ok := r.Policy.Key(s, m.Rules(r)); ok {
+		return key
+	}
+	if m.Rand != nil {
+		return m.Rand()
+	}
+	return rand.Uint64()
 }
 
 // Remember ties the calls that the app makes under the request's trace ids to its

@@ -5,6 +5,7 @@ import (
 
 	"graylane/internal/mark"
 	"graylane/internal/metrics"
+	"graylane/internal/route"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
@@ -52,31 +53,10 @@ func (i *Inbound) redirect(c *call) {
 		i.reject(c)
 		return
 	}
-	if ep, pick := i.meantFor(c); ep != nil {
-		c.Head.Set(guardHeader, guarded)
-		c.Record.Reason, c.Record.Endpoint = policy.Leaked.String(), ep.Address
-		err := c.X.Send(ep.Origin(c.Head.Authority()))
-		pick.End(upstream.Result{Now: i.now(), Status: c.X.Status(), Waited: c.X.Waited(), Err: err})
-		c.Fail(err)
-		return
-	}
-	c.Refuse(503, metrics.Unavailable, "no version of the service may serve this request now")
-}
-
-// meantFor returns an endpoint of the version that the policy decides for, nil for
-// none.
-func (i *Inbound) meantFor(c *call) (*upstream.Endpoint, upstream.Pick) {
-	d := c.service.Decide(c.Mark.Tag)
-	if d.Version == nil {
-		return nil, upstream.Pick{}
-	}
-	c.Record.Version = d.Version.Tag
-	group, ok := d.Version.Backend.(*upstream.Group)
-	if !ok {
-		return nil, upstream.Pick{}
-	}
-	pick := group.Pick(0)
-	return pick.Next(i.now()), pick
+	c.Head.Set(guardHeader, guarded)
+	way := route.Way{Service: c.service, Key: i.Marks.Key(&c.Request, c.service), Caller: c.Head.Authority(), Now: i.Now}
+	route.Send(&c.Request, way, c.service.Decide(c.Mark.Tag))
+	c.Record.Reason = policy.Leaked.String()
 }
 
 var guarded = []byte("1")

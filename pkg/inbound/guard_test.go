@@ -3,8 +3,10 @@ package inbound_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -29,14 +31,14 @@ services:
     hosts: [users]
     guard: %s
     guardExcept: {paths: [/health]}
-    versions: [{tag: base, endpoints: [%q]}, {tag: gray, endpoints: ["127.0.0.1:1"]}]
+    versions: [{tag: base, endpoints: [%q]}, {tag: blue, endpoints: ["127.0.0.1:1", "127.0.0.1:2"]}, {tag: gray, endpoints: ["127.0.0.1:1"]}]
 `, action, other.Listener.Addr()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	next := upstream.NewTable(http1.OriginConfig{}).Begin()
 	compiled.Bind(func(v *policy.Version) policy.Backend {
-		version := upstream.Version{Service: v.Service.Name, Tag: v.Tag, Base: v.Tag == policy.Base}
+		version := upstream.Version{Service: v.Service.Name, Tag: v.Tag, Base: v.Tag == policy.Base, Retries: v.Service.Retries}
 		for _, target := range v.Endpoints {
 			version.Targets = append(version.Targets, upstream.Target(target))
 		}
@@ -72,7 +74,8 @@ func TestGuard(t *testing.T) {
 		{"observe passes a base request", "observe", nil, 200, "", true, 0, true},
 		{"reject refuses it", "reject", nil, 421, "leaked", false, 0, true},
 		{"redirect sends it to base", "redirect", nil, 200, "", false, 1, true},
-		{"another tag goes where it falls back to", "redirect", []string{"X-Gray", "blue"}, 200, "", false, 1, true},
+		{"another tag goes where it falls back to", "redirect", []string{"X-Gray", "green"}, 200, "", false, 1, true},
+		{"and so where nobody of its version is there", "redirect", []string{"X-Gray", "blue"}, 200, "", false, 1, true},
 		{"what was sent on once is not sent on again", "redirect", []string{"X-Graylane-Guarded", "1"}, 421, "leaked", false, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,13 +100,28 @@ func TestGuard(t *testing.T) {
 
 func TestGuardTellsTheRightVersionWhoseTheRequestIs(t *testing.T) {
 	gray, base := guarded(t, "redirect")
-	gray.call(t, "X-Gray", "blue", "Traceparent", parent)
+	gray.call(t, "X-Gray", "green", "Traceparent", parent)
 	if len(*base) != 1 {
 		t.Fatalf("base got it %d times, want once", len(*base))
 	}
-	for name, want := range map[string]string{"X-Gray": "blue", "Traceparent": parent} {
+	for name, want := range map[string]string{"X-Gray": "green", "Traceparent": parent, "X-Graylane-Guarded": "1"} {
 		if got := (*base)[0].Get(name); got != want {
 			t.Errorf("%s at base: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestGuardMindsThePortsOfTheServiceAlone(t *testing.T) {
+	gray, _ := guarded(t, "reject")
+	service := gray.Store.Load().ServiceNamed("users")
+	_, port, err := net.SplitHostPort(service.Versions[0].Endpoints[0].Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dst, want := range map[string]int{"10.0.0.1:" + port: 421, "10.0.0.1:9090": 200} {
+		gray.url = serveTo(t, gray.Inbound, netip.MustParseAddrPort(dst))
+		if status, _ := gray.call(t); status != want {
+			t.Errorf("a base request on its way to %s: got %d, want %d", dst, status, want)
 		}
 	}
 }

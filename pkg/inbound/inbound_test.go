@@ -65,6 +65,12 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 
 func serve(t *testing.T, h upstream.Handler) string {
 	t.Helper()
+	return serveTo(t, h, netip.AddrPort{})
+}
+
+// serveTo serves connections as if the kernel had redirected them on their way to dst.
+func serveTo(t *testing.T, h upstream.Handler, dst netip.AddrPort) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +83,7 @@ func serve(t *testing.T, h upstream.Handler) string {
 			if err != nil {
 				return
 			}
-			go server.ServeConn(conn, netip.AddrPort{})
+			go server.ServeConn(conn, dst)
 		}
 	}()
 	return "http://" + l.Addr().String()

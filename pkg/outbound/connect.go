@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"graylane/internal/metrics"
+	"graylane/internal/route"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
 )
@@ -38,7 +39,7 @@ func (o *Outbound) Connect(ctx context.Context, dst netip.AddrPort, c *metrics.C
 		d = service.Fall(d.Version.Tag)
 	}
 	if err == nil {
-		err = errNone
+		err = route.ErrNone
 	}
 	c.Reason = d.Reason.String()
 	return nil, err
@@ -55,11 +56,11 @@ func (o *Outbound) claimant(name string, dst netip.AddrPort) *policy.Service {
 
 // reach connects to the first endpoint of the version that takes the connection.
 func (o *Outbound) reach(ctx context.Context, v *policy.Version, port uint16, c *metrics.Connection) (net.Conn, error) {
-	group, ok := v.Backend.(*upstream.Group)
-	if !ok {
-		return nil, errUnbound
+	group, err := route.GroupOf(v)
+	if err != nil {
+		return nil, err
 	}
-	err := errNone
+	err = route.ErrNone
 	pick := group.Pick(rand.Uint64())
 	for ep := pick.Next(o.now()); ep != nil; ep = pick.Next(o.now()) {
 		c.Endpoint = ep.Address
