@@ -30,8 +30,19 @@ func TestBudgetOfAQuietServiceHasAFloor(t *testing.T) {
 	if got := retries(&b, 9); got != 0 {
 		t.Errorf("got %d more retries in the same window, want 0", got)
 	}
-	if got := retries(&b, 11); got != retryFloor {
+	if got := retries(&b, window); got != retryFloor {
 		t.Errorf("got %d retries in the next window, want %d", got, retryFloor)
+	}
+}
+
+func TestBudgetOfRetriesThatDoNotEndHasTheSameFloor(t *testing.T) {
+	var b budget
+	n := 0
+	for b.retry(at(0)) {
+		n++
+	}
+	if n != retryFloor {
+		t.Errorf("got %d retries, want %d", n, retryFloor)
 	}
 }
 

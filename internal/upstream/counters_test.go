@@ -40,6 +40,7 @@ func TestVersionsAreCounted(t *testing.T) {
 	a.checked(r.clock, v.Check, errAny)
 	a.checked(r.clock, v.Check, nil)
 	r.fail(t, g, "b:1")
+	r.fail(t, g, "b:1") // it is out already
 	g.Stale(errAny)
 
 	got := r.Versions()

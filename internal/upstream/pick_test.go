@@ -2,11 +2,9 @@ package upstream
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +36,15 @@ func TestARequestTriesOthersAsOftenAsRetriesAllow(t *testing.T) {
 				t.Errorf("%s with %d retries: tried one twice", kind, retries)
 			}
 		}
+	}
+}
+
+func TestTriesAreBounded(t *testing.T) {
+	r := newRig()
+	v := users("base", addressesOf(2*maxTries)...)
+	v.Retries = 3 * maxTries
+	if got := r.walk(r.put(v)[0]); len(got) != maxTries {
+		t.Errorf("one request tried %d endpoints, want %d", len(got), maxTries)
 	}
 }
 
@@ -97,131 +104,6 @@ func TestPickOfAnEmptyGroupIsNone(t *testing.T) {
 		if got := r.walk(r.put(v)[0]); got != nil {
 			t.Errorf("%s: got %v, want none", kind, got)
 		}
-	}
-}
-
-func TestLimitSkipsWhoIsFull(t *testing.T) {
-	for kind := range Kind(len(kindNames)) {
-		r := newRig()
-		v := users("base", "a:1", "b:1")
-		v.Balance.Kind, v.Limit = kind, Limit{Requests: 2}
-		g := r.put(v)[0]
-		got := map[string]int{}
-		picks := make([]Pick, 5)
-		for i := range picks {
-			picks[i] = g.Pick(7)
-			if ep := picks[i].Next(r.clock); ep != nil {
-				got[ep.Address]++
-			}
-		}
-		if diff := cmp.Diff(got, map[string]int{"a:1": 2, "b:1": 2}); diff != "" {
-			t.Errorf("%s: five requests with a limit of two differ (-got +want):\n%s", kind, diff)
-		}
-		if !picks[4].Full() {
-			t.Errorf("%s: the fifth request does not say that all are full", kind)
-		}
-		picks[0].End(Result{Now: r.clock, Status: 200})
-		if pick := g.Pick(7); pick.Next(r.clock) == nil {
-			t.Errorf("%s: after one has ended there is no room", kind)
-		}
-	}
-}
-
-func TestLimitLetsARequestWaitForRoom(t *testing.T) {
-	r := newRig()
-	v := users("base", "a:1")
-	v.Limit = Limit{Requests: 1, Wait: time.Minute}
-	g := r.put(v)[0]
-	const requests = 50
-	var served sync.WaitGroup
-	served.Add(requests)
-	for range requests {
-		go func() {
-			defer served.Done()
-			pick := g.Pick(0)
-			if pick.Next(at(0)) == nil {
-				t.Error("a request found no room, though it may wait for a minute")
-				return
-			}
-			if n := r.endpoint(t, g, "a:1").load.inFlight(); n > 1 {
-				t.Errorf("%d requests under way, want 1", n)
-			}
-			pick.End(Result{Now: at(0), Status: 200})
-		}()
-	}
-	served.Wait()
-}
-
-func TestEveryPlaceThatIsFreedGoesToOneWhoWaits(t *testing.T) {
-	r := newRig()
-	v := users("base", "a:1")
-	v.Limit = Limit{Requests: 2, Wait: time.Minute}
-	g := r.put(v)[0]
-	for range 100 {
-		one, two := g.Pick(0), g.Pick(0)
-		one.Next(at(0))
-		two.Next(at(0))
-		var served sync.WaitGroup
-		for range 2 {
-			served.Go(func() {
-				pick := g.Pick(0)
-				if pick.Next(at(0)) == nil {
-					t.Error("a request found no room, though it may wait for a minute")
-					return
-				}
-				for g.roster.queue.waiting.Load() > 0 { // this one does not end before the other has its place
-					runtime.Gosched()
-				}
-				pick.End(Result{Now: at(0), Status: 200})
-			})
-		}
-		for g.roster.queue.waiting.Load() < 2 {
-			runtime.Gosched()
-		}
-		one.End(Result{Now: at(0), Status: 200})
-		two.End(Result{Now: at(0), Status: 200})
-		served.Wait()
-	}
-}
-
-func TestWhoFindsRoomWakesTheNextWhoWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig()
-		v := users("base", "a:1")
-		v.Limit = Limit{Requests: 2, Wait: time.Minute}
-		g := r.put(v)[0]
-		a, q := r.endpoint(t, g, "a:1"), &g.roster.queue
-		underWay(a, 2)
-		for range 2 {
-			go func() {
-				pick := g.Pick(0)
-				pick.Next(at(0))
-			}()
-		}
-		synctest.Wait()
-		underWay(a, 0)
-		q.wake() // once for both: the other wake-up is lost where nobody has taken the first
-		synctest.Wait()
-		if n := q.waiting.Load(); n != 0 {
-			t.Errorf("%d still wait, though there was room for both", n)
-		}
-	})
-}
-
-func TestLimitWaitsNoLongerThanItSays(t *testing.T) {
-	r := newRig()
-	v := users("base", "a:1")
-	v.Limit = Limit{Requests: 1, Wait: 20 * time.Millisecond}
-	g := r.put(v)[0]
-	first := g.Pick(0)
-	first.Next(r.clock)
-	start := time.Now()
-	second := g.Pick(0)
-	if ep := second.Next(r.clock); ep != nil || !second.Full() {
-		t.Errorf("got %v, full: %v, want nothing, since all are full", ep, second.Full())
-	}
-	if took := time.Since(start); took < 20*time.Millisecond {
-		t.Errorf("it waited %v, want 20ms", took)
 	}
 }
 

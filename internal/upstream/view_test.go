@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,16 +34,18 @@ func TestHowManyMayBeOut(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d of %d", c.tag, c.sick, c.endpoints), func(t *testing.T) {
 			r := newRig()
 			g := r.put(users(c.tag, addressesOf(c.endpoints)...))[0]
-			for i := range c.sick {
+			addresses := addressesOf(c.endpoints)
+			slices.Reverse(addresses) // not the order that they are in
+			for _, address := range addresses[:c.sick] {
 				r.pass(time.Millisecond)
-				r.fail(t, g, addressesOf(c.endpoints)[i])
+				r.fail(t, g, address)
 			}
 			total, usable := g.Counts()
 			if total != c.endpoints || usable != c.wantUsable {
 				t.Errorf("got %d usable of %d, want %d of %d", usable, total, c.wantUsable, c.endpoints)
 			}
 			out := 0
-			for i, address := range addressesOf(c.endpoints) {
+			for i, address := range addresses {
 				state := r.states()[address]
 				if state != StateOut {
 					continue
@@ -100,6 +103,38 @@ func TestCircuitOfAnEndpoint(t *testing.T) {
 				t.Errorf("after 10 answers of this kind b:1 got %d of 30 requests, want it out: %v", got["b:1"], c.out)
 			}
 		})
+	}
+}
+
+func TestASuccessForgivesTheFailuresBefore(t *testing.T) {
+	r := newRig()
+	g := r.put(users("gray", "a:1"))[0]
+	for _, status := range []int{503, 503, 200, 503, 503} {
+		r.ask(g, only("a:1", status))
+	}
+	if got := r.states()["a:1"]; got != StateOK {
+		t.Errorf("after never more than two failures in a row: got state %s, want %s", got, StateOK)
+	}
+}
+
+func TestOnlyAnswersTellHowFastAnEndpointIs(t *testing.T) {
+	r := newRig()
+	g := r.put(users("gray", "a:1"))[0]
+	for _, c := range []struct {
+		result Result
+		want   float64
+	}{
+		{Result{Status: 503, Waited: time.Millisecond}, 0},
+		{Result{Err: errClosed, Waited: time.Millisecond}, 0},
+		{Result{Status: 200, Waited: 10 * time.Millisecond}, 10},
+	} {
+		pick := g.Pick(0)
+		pick.Next(r.clock)
+		c.result.Now = r.clock
+		pick.End(c.result)
+		if got := r.Status()[0].LatencyMS; got != c.want {
+			t.Errorf("after %+v: got a latency of %v ms, want %v", c.result, got, c.want)
+		}
 	}
 }
 
@@ -227,6 +262,24 @@ func TestAnEndpointThatIsCheckedIllComesBackByItsCheck(t *testing.T) {
 	}
 }
 
+func TestAnEndpointThatIsCheckedIllIsNotTried(t *testing.T) {
+	r := newRig()
+	v := users("gray", "a:1")
+	v.Check = &Check{HealthyAfter: 2, UnhealthyAfter: 1, Interval: time.Second}
+	g := r.put(v)[0]
+	r.fail(t, g, "a:1")
+	ep := r.endpoint(t, g, "a:1")
+	ep.next.check = r.clock
+	ep.checked(r.clock, v.Check, errAny)
+	r.pass(time.Hour)
+	if got := r.ask(g, well); got != "none" {
+		t.Errorf("a request was sent to try %s, which its check calls ill", got)
+	}
+	if _, usable := g.Counts(); usable != 0 {
+		t.Errorf("got %d usable, want 0", usable)
+	}
+}
+
 func TestWithoutChecksNobodyStaysIll(t *testing.T) {
 	r := newRig()
 	v := users("gray", "a:1")
@@ -238,6 +291,9 @@ func TestWithoutChecksNobodyStaysIll(t *testing.T) {
 	check := v.Check
 	v.Check = nil
 	g = r.put(v)[0]
+	if got := r.states()["a:1"]; got != StateOK {
+		t.Errorf("after a policy without checks: got state %s, want %s", got, StateOK)
+	}
 	ep.checked(r.clock, check, errAny) // it was under way
 	if got := r.ask(g, well); got != "a:1" {
 		t.Errorf("after a policy without checks a request went to %s", got)
