@@ -216,6 +216,44 @@ func TestHTTP2InATunnelIsDecidedToo(t *testing.T) {
 	}
 }
 
+// WebSocket libraries ask for a tunnel where they have a proxy, by ws:// too.
+func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
+	gray := listener(t, func(c *net.TCPConn) {
+		from := bufio.NewReader(c)
+		req, err := http.ReadRequest(from)
+		if err != nil {
+			return
+		}
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n%s: ", req.Header.Get("Upgrade"), req.Header.Get("X-Gray"))
+		io.Copy(c, from)
+	})
+	r := start(t, tunnelPolicy(t, nobody(t), gray, ""))
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	conn, from := r.tunnel(t, "users:80", get("users", toTester+"Connection: Upgrade\r\nUpgrade: websocket\r\n"))
+	established(t, from)
+	resp, err := http.ReadResponse(from, nil)
+	if err != nil || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" {
+		t.Fatalf("got %v, %v, want 101 for websocket", resp, err)
+	}
+	io.WriteString(conn, "frame")
+	conn.CloseWrite()
+	if got, err := io.ReadAll(from); string(got) != "gray: frame" || err != nil {
+		t.Errorf("got %q, %v, want the frame back from gray", got, err)
+	}
+}
+
+func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
+	base := echo(t, "base")
+	r := start(t, tunnelPolicy(t, base, nobody(t), ""), "--opaque-ports=25")
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	conn, from := r.tunnel(t, "users:25", get("users", toTester))
+	established(t, from)
+	conn.CloseWrite()
+	if got, err := io.ReadAll(from); string(got) != "base: "+get("users", toTester) || err != nil {
+		t.Errorf("got %q, %v, want the bytes back from base", got, err)
+	}
+}
+
 func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 	stranger := web(t, "stranger")
 	r := start(t, tunnelPolicy(t, nobody(t), nobody(t), ""), "--access-log")
