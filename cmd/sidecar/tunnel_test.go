@@ -331,3 +331,37 @@ func TestALoopOfTunnelsEnds(t *testing.T) {
 		t.Errorf("after 8 hops: got %d %q, want 508", status, body)
 	}
 }
+
+// Each of two sidecars takes the other for the endpoint. What goes round is counted, in tunnels too.
+func TestALoopOfTunnelsOverTwoSidecarsEnds(t *testing.T) {
+	own, other := nobody(t), nobody(t)
+	first := start(t, tunnelPolicy(t, other, other, ""), "--outbound="+own, "--access-log")
+	second := start(t, tunnelPolicy(t, own, own, ""), "--outbound="+other, "--access-log")
+	for _, r := range []*running{first, second} {
+		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	}
+	served := func() int { return len(first.log.with(t, "request")) + len(second.log.with(t, "request")) }
+	const connect = "CONNECT users:80 HTTP/1.1\r\nHost: users\r\n"
+
+	for depth := range 3 { // a tunnel in a tunnel ends at the other sidecar
+		before := served()
+		conn, from := first.tunnel(t, "users:80", "")
+		established(t, from)
+		for range depth {
+			io.WriteString(conn, connect+"\r\n")
+			established(t, from)
+		}
+		io.WriteString(conn, get("users", ""))
+		if status, body := reply(t, from); status != 508 {
+			t.Errorf("in %d tunnels: got %d %q, want 508", depth+1, status, body)
+		}
+		eventually(t, "8 hops are logged, and the end", func() bool { return served()-before == 9 })
+	}
+
+	conn, from := first.tunnel(t, "users:80", "")
+	established(t, from)
+	io.WriteString(conn, connect+"X-Graylane-Hops: 8\r\n\r\n")
+	if status, body := reply(t, from); status != 508 {
+		t.Errorf("a tunnel in a tunnel after 8 hops: got %d %q, want 508", status, body)
+	}
+}
