@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"graylane/test/harness"
@@ -200,62 +203,62 @@ func assertShares(t testing.TB, what string, served map[string]int, parts map[st
 
 // load sends requests without a pause until end is called.
 type load struct {
-	stop   chan struct{}
-	done   chan struct{}
+	stopped atomic.Bool
+	workers sync.WaitGroup
+
+	mu     sync.Mutex
 	served map[string]int
 	errs   []error
 }
 
 // startLoad has workers call send; the requests of one come one after the other.
 func startLoad(send func(worker, i int) (*hop, error)) *load {
-	l := &load{stop: make(chan struct{}), done: make(chan struct{}), served: make(map[string]int)}
-	type result struct {
-		pod string
-		err error
-	}
-	results := make(chan result)
-	ended := make(chan struct{})
+	l := &load{served: make(map[string]int)}
 	for worker := range harness.Workers {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			for i := 0; ; i++ {
-				select {
-				case <-l.stop:
-					return
-				default:
-				}
-				answer, err := send(worker, i)
-				if err != nil {
-					results <- result{err: err}
-					continue
-				}
-				results <- result{pod: answer.Pod}
+		l.workers.Go(func() {
+			for i := 0; !l.stopped.Load(); i++ {
+				l.note(send(worker, i))
 			}
-		}()
+		})
 	}
-	go func() {
-		defer close(l.done)
-		for running := harness.Workers; running > 0; {
-			select {
-			case r := <-results:
-				if r.err != nil {
-					l.errs = append(l.errs, r.err)
-				} else {
-					l.served[r.pod]++
-				}
-			case <-ended:
-				running--
-			}
-		}
-	}()
 	return l
+}
+
+func (l *load) note(answer *hop, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	l.served[answer.Pod]++
+}
+
+// next returns who serves the next n requests or some more.
+func (l *load) next(t testing.TB, n int) map[string]int {
+	t.Helper()
+	l.mu.Lock()
+	before := maps.Clone(l.served)
+	l.mu.Unlock()
+	served := make(map[string]int)
+	harness.WaitFor(t, fmt.Sprintf("%d requests are served", n), func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		total := 0
+		for name, count := range l.served {
+			served[name] = count - before[name]
+			total += served[name]
+		}
+		return total >= n
+	})
+	return served
 }
 
 // end stops the load and reports what failed of it.
 func (l *load) end(t testing.TB) map[string]int {
 	t.Helper()
-	close(l.stop)
-	<-l.done
+	l.stopped.Store(true)
+	l.workers.Wait()
 	total := 0
 	for _, n := range l.served {
 		total += n

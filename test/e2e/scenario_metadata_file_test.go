@@ -3,7 +3,9 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"graylane/test/harness"
@@ -12,7 +14,9 @@ import (
 // registry is a policy whose endpoints stand in a file with metadata, as a registry would write it.
 const registry = `
 header: gray
-headerValues: {gray: "true", base: "false"}
+headerValues: {gray: "true", base: "false"}` + registered
+
+const registered = `
 rules:
   - {name: flagged, tag: gray, matches: [{queryParams: [{name: gray, value: "true"}]}]}
 services:
@@ -106,6 +110,60 @@ func TestScenarioMetadataRegistry(t *testing.T) {
 	}
 	if n := f.sidecar.Metric(t, "graylane_fallback_total", `reason="no_endpoint"`); n != 1 {
 		t.Errorf("graylane_fallback_total for no_endpoint = %v, want 1", n)
+	}
+}
+
+// TestScenarioMetadataRegistryUnderLoad: one instance is killed, one slowed and one started again while requests of both
+// kinds come. None fails, each kind stays with its own instances, and those share it equally.
+func TestScenarioMetadataRegistryUnderLoad(t *testing.T) {
+	f := newFleet(t, "backend-base-1", "backend-base-2", "backend-base-3", "backend-gray-1", "backend-gray-2")
+	everybody := []string{"backend-base-1", "backend-base-2", "backend-base-3", "backend-gray-1", "backend-gray-2"}
+	f.register(everybody...)
+	f.run(registered)
+	client := f.calls("backend")
+	l := startLoad(func(worker, i int) (*hop, error) {
+		if (worker+i)%2 == 0 {
+			return client.send("gray=true")
+		}
+		answer, err := client.send("")
+		if err == nil && answer.Tag != "base" {
+			return nil, fmt.Errorf("a normal request was served by %s", answer.Pod)
+		}
+		return answer, err
+	})
+	// shares wants each kind to be spread over the named instances alone.
+	shares := func(when, base, gray string) {
+		t.Helper()
+		served := l.next(t, 1000)
+		for tag, names := range map[string]string{"base": base, "gray": gray} {
+			part := maps.Clone(served)
+			maps.DeleteFunc(part, func(name string, n int) bool { return n == 0 || !strings.Contains(name, "-"+tag) })
+			assertShares(t, when+", "+tag, part, parts(names))
+		}
+	}
+
+	shares("at first", "backend-base-1 backend-base-2 backend-base-3", "backend-gray-1 backend-gray-2")
+	dead := f.instance("backend-base-1")
+	dead.app.Kill()
+	f.waitState("backend-base-1", "out")
+	shares("one is dead", "backend-base-2 backend-base-3", "backend-gray-1 backend-gray-2")
+	f.instance("backend-gray-1").behave(t, "delay=10ms")
+	shares("one is slow", "backend-base-2 backend-base-3", "backend-gray-1 backend-gray-2")
+
+	// As registries do: the dead one leaves when it is missed, and is listed again once it is up.
+	f.register(everybody[1:]...)
+	harness.WaitFor(t, "the dead one is forgotten", func() bool { return len(f.endpoints()) == 4 })
+	dead.restart(t)
+	f.register(everybody...)
+	harness.WaitFor(t, "the new one serves", func() bool { return dead.number(t, "/requests") > 0 })
+	shares("all are up again", "backend-base-1 backend-base-2 backend-base-3", "backend-gray-1 backend-gray-2")
+	f.instance("backend-gray-2").app.Kill()
+	f.waitState("backend-gray-2", "out")
+	shares("a gray one is dead", "backend-base-1 backend-base-2 backend-base-3", "backend-gray-1")
+	l.end(t)
+	f.assertNoStrays()
+	if n := f.sidecar.Metric(t, "graylane_fallback_total"); n != 0 {
+		t.Errorf("graylane_fallback_total = %v, want 0: a gray instance was there all the time", n)
 	}
 }
 
