@@ -12,6 +12,9 @@ const (
 	// jumps is how many are asked at random before all are asked in order. Where half
 	// of them refuse, one request in thirty gets that far.
 	jumps = 4
+	// lookAgain is when to ask again for a trial that is due and has no room: not for
+	// each request, since asking takes locks.
+	lookAgain = 10 * time.Millisecond
 )
 
 // Pick is one request's walk over a group: the endpoint whose turn it is and, for
@@ -143,10 +146,12 @@ func (p *Pick) trial() *Endpoint {
 		return nil
 	}
 	i := slices.IndexFunc(v.out, p.admitted)
-	v.due.Store(v.nextDue())
+	next := v.nextDue()
 	if i < 0 {
+		v.due.Store(max(next, p.began.Add(lookAgain).UnixNano()))
 		return nil
 	}
+	v.due.Store(next)
 	return v.out[i]
 }
 

@@ -206,7 +206,11 @@ func TestATrialWaitsForRoom(t *testing.T) {
 	if got := r.states()["a:1"]; got != StateOut {
 		t.Errorf("got state %s while no trial could be sent, want %s", got, StateOut)
 	}
+	if g.view.Load().isDue(r.clock) {
+		t.Error("every request asks for the trial that has no room")
+	}
 	hangs.End(Result{Now: r.clock, Err: errGone})
+	r.pass(lookAgain)
 	if got := r.ask(g, well); got != "a:1" {
 		t.Errorf("with room for the trial it went to %s, want a:1", got)
 	}
