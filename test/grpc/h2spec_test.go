@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -29,33 +30,52 @@ func app(t *testing.T) string {
 }
 
 func TestInboundIsAsStrictAsTheServerOfGo(t *testing.T) {
+	const known = 5 // cases of 145 that Go's own server fails
 	addr := app(t)
-	passed, failed := ask(t, addr)
-	p := newMesh(t, addr, addr)
-	ours, oursFailed := ask(t, p.base.Inbound)
-	t.Logf("Go's own server passes %d cases, our inbound side %d", passed, ours)
-	if ours < passed {
-		t.Errorf("our inbound side fails what Go's own server does not: %v; that fails %v", oursFailed, failed)
+	inbound := newMesh(t, addr, addr).base.Inbound
+	ours, theirs := ask(t, inbound, 2*time.Second), ask(t, addr, 2*time.Second)
+	// Some cases are lost by chance: the answer comes late, or has come before h2spec does what should end the stream.
+	for _, patience := range []time.Duration{5 * time.Second, 10 * time.Second} {
+		if len(theirs) <= known && len(without(ours, theirs)) == 0 {
+			break
+		}
+		t.Logf("once more, since our inbound side fails %v, Go's own server %v", ours, theirs)
+		ours, theirs = both(ours, ask(t, inbound, patience)), both(theirs, ask(t, addr, patience))
 	}
-	if passed < 139 {
-		t.Errorf("Go's own server passes %d cases, want the 139 that it is known for", passed)
+	if worse := without(ours, theirs); len(worse) > 0 {
+		t.Errorf("our inbound side fails %v, which Go's own server does not", worse)
+	}
+	if len(theirs) > known {
+		t.Errorf("Go's own server fails %v, want no more than the %d cases that it is known for", theirs, known)
 	}
 }
 
-// ask runs h2spec against an address.
-func ask(t *testing.T, addr string) (passed int, failed []string) {
+// both gives what is in a and in b.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
+}
+
+// without gives what is in a and not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
+}
+
+// ask runs h2spec against an address, and gives the cases that fail. What does not come is waited for with patience.
+func ask(t *testing.T, addr string, patience time.Duration) (failed []string) {
 	t.Helper()
 	host, text, err := net.SplitHostPort(addr)
 	harness.Must(t, err)
 	port, err := strconv.Atoi(text)
 	harness.Must(t, err)
-	c := &config.Config{Host: host, Port: port, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000}
+	c := &config.Config{Host: host, Port: port, Path: "/", Timeout: patience, MaxHeaderLen: 4000}
+	passed := 0
 	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 		group.Test(c)
 		passed += group.PassedCount
 		failed = append(failed, failures(group)...)
 	}
-	return passed, failed
+	t.Logf("%s passes %d cases, fails %d", addr, passed, len(failed))
+	return failed
 }
 
 func failures(group *spec.TestGroup) (all []string) {
