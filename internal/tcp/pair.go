@@ -28,15 +28,8 @@ type pair struct {
 func (p *pair) move(to, from *net.TCPConn, one, all *atomic.Uint64) {
 	source, err := newSource(from)
 	for err == nil {
-		var ready int
-		if ready, err = source.wait(); err != nil {
-			break
-		}
-		// The limit makes ReadFrom return when it has moved what there is. It
-		// would wait for more with a pipe in its hands, else.
-		source.rest = io.LimitedReader{R: from, N: int64(ready)}
 		var n int64
-		n, err = to.ReadFrom(&source.rest)
+		n, err = source.moveTo(to)
 		one.Add(uint64(n))
 		all.Add(uint64(n))
 		if p.relay.Idle > 0 {

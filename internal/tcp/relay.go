@@ -1,9 +1,10 @@
 // Package tcp relays bytes between two connections.
 //
 // A Relay passes on what happens on one connection to the other as if there were
-// one: bytes, through the kernel by splice(2), without copying them here; the end
-// of one side while the other goes on; and resets. It changes, adds and drops
-// nothing, and knows nothing of what the bytes mean.
+// one: bytes, through the kernel by splice(2), without copying them here; urgent
+// bytes, once something follows them; the end of one side while the other goes on;
+// and resets. It changes, adds and drops nothing, and knows nothing of what the bytes
+// mean.
 //
 // An idle connection takes two goroutines, whose stacks are as small as they come,
 // and no pipe: the kernel is asked to move bytes only when there are some.
