@@ -194,3 +194,43 @@ func TestASidecarEndsWithTheLastOpenConnection(t *testing.T) {
 		}
 	}
 }
+
+// C02: a reply that is cut is no complete one, whatever says where it ends.
+func TestCutRepliesAreBroken(t *testing.T) {
+	for _, side := range []string{"the way out", "the way in"} {
+		t.Run(side, func(t *testing.T) {
+			p := newPair(t, plainPolicy, "--drain", "1s")
+			streams := map[string]string{
+				"/chunked": "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n",
+				"/length":  "Content-Length: 100\r\n\r\ndata: 1\n\n",
+				"/end":     "\r\ndata: 1\n\n",
+			}
+			p.serve(t, ":8080", func(conn *net.TCPConn) {
+				r := bufio.NewReader(conn)
+				if head, err := http.ReadRequest(r); err == nil {
+					fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n"+streams[head.URL.Path])
+					_, _ = r.ReadByte() // until the sidecar ends it
+				}
+			})
+			replies := make(map[string]*http.Response)
+			for path := range streams {
+				conn := p.dial(t, p.callee.Addr+":8080")
+				send(t, conn, "GET "+path+" HTTP/1.1\r\nHost: users\r\n\r\n")
+				reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				harness.Must(t, err)
+				wantRead(t, reply.Body, "data: 1\n\n")
+				replies[path] = reply
+			}
+			leaving := p.caller
+			if side == "the way in" {
+				leaving = p.callee
+			}
+			leaving.Sidecar.Signal(t, syscall.SIGTERM)
+			for path, reply := range replies {
+				if more, err := io.ReadAll(reply.Body); len(more) > 0 || !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("%s: got %q, %v, want an error", path, more, err)
+				}
+			}
+		})
+	}
+}
