@@ -2,7 +2,9 @@ package k8s_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,16 +17,40 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"graylane/internal/inject"
 	"graylane/pkg/policy"
 )
 
-// typed reads every object but cert-manager's as Kubernetes does, and refuses fields that it does not know.
+// schemas tell fields that there are not, values of another type, and items of a list with the same key.
+type schemas struct {
+	strict runtime.Decoder
+	merge  managedfields.TypeConverter
+}
+
+func newSchemas() schemas {
+	return schemas{
+		serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer(),
+		applyconfigurations.NewTypeConverter(scheme.Scheme),
+	}
+}
+
+func (s schemas) read(text []byte) (runtime.Object, error) {
+	object, _, err := s.strict.Decode(text, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.merge.ObjectToTyped(object)
+	return object, err
+}
+
+// typed reads every object but cert-manager's as Kubernetes does.
 func typed(t *testing.T, all objects) []runtime.Object {
 	t.Helper()
-	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	s := newSchemas()
 	var list []runtime.Object
 	for _, name := range all.names() {
 		if strings.HasPrefix(all[name]["apiVersion"].(string), "cert-manager.io/") {
@@ -34,7 +60,7 @@ func typed(t *testing.T, all objects) []runtime.Object {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, _, err := decoder.Decode(text, nil, nil)
+		object, err := s.read(text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -48,6 +74,53 @@ func TestEveryObjectIsAsKubernetesKnowsIt(t *testing.T) {
 	for _, folder := range []string{"base", "overlays/cert-manager", "overlays/shop"} {
 		if n := len(typed(t, parse(t, kustomized(t, folder)))); n < 9 {
 			t.Errorf("%s: %d objects, want more", folder, n)
+		}
+	}
+}
+
+func TestEveryPodIsAsKubernetesKnowsItWhenItHasTheSidecar(t *testing.T) {
+	s, injected := newSchemas(), 0
+	for _, file := range podFiles(t) {
+		if filepath.Base(file) == "unknown-fields.yaml" {
+			continue // of a Kubernetes to come
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.read(text); err != nil {
+			continue // refused for that
+		}
+		for _, intercept := range []inject.Intercept{inject.Redirect, inject.ProxyEnv} {
+			o := inject.NewOptions("graylane/sidecar:test")
+			o.Intercept = intercept
+			out, notes, err := inject.Manifest(file, text, o)
+			if err != nil || notes[0].What != "sidecar added" {
+				continue
+			}
+			injected++
+			if _, err := s.read(out); err != nil {
+				t.Errorf("%s, %s: %v", file, intercept, err)
+			}
+		}
+	}
+	if injected < 60 {
+		t.Errorf("%d pods were read with their sidecar, want 60 or more", injected)
+	}
+}
+
+func TestSchemasFindWhatIsWrong(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: app, image: i, %s}]}\n"
+	for fields, want := range map[string]string{
+		"ports: [{containerPort: 1}]":                            "",
+		"port: 1":                                                "unknown field",
+		"ports: [{containerPort: http}]":                         "cannot unmarshal",
+		"env: [{name: A, value: a}, {name: A, value: b}]":        "duplicate",
+		"volumeMounts: [{name: a, mountPath: /a, mountPath: b}]": "already set",
+	} {
+		_, err := newSchemas().read(fmt.Appendf(nil, pod, fields))
+		if got := fmt.Sprint(err); (err == nil) != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %v, want %q", fields, err, want)
 		}
 	}
 }

@@ -17,12 +17,8 @@ import (
 
 // TestThePatchOfTheWebhookGivesWhatTheCommandLinePrints carries patches out as the API server does.
 func TestThePatchOfTheWebhookGivesWhatTheCommandLinePrints(t *testing.T) {
-	files, err := filepath.Glob("../../internal/inject/testdata/pods/*.yaml")
-	if err != nil || len(files) < 30 {
-		t.Fatalf("%d pods and error %v, want 30 or more", len(files), err)
-	}
 	options, patched := inject.NewOptions("graylane/sidecar:test"), 0
-	for _, file := range files {
+	for _, file := range podFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -46,6 +42,16 @@ func TestThePatchOfTheWebhookGivesWhatTheCommandLinePrints(t *testing.T) {
 	if patched < 20 {
 		t.Errorf("%d pods got the sidecar, want 20 or more", patched)
 	}
+}
+
+// podFiles are the pods as people write them.
+func podFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../../internal/inject/testdata/pods/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d pods and error %v, want 30 or more", len(files), err)
+	}
+	return files
 }
 
 func patch(t *testing.T, pod []byte, options inject.Options) []byte {
