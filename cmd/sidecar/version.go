@@ -19,7 +19,7 @@ func versionOf(p *policy.Policy, v *policy.Version) upstream.Version {
 		Limit:    upstream.Limit(s.Limit),
 		Retries:  s.Retries,
 		Timeouts: upstream.Timeouts(s.Timeouts),
-		H2C:      v.H2C,
+		Protocol: v.Protocol,
 	}
 	for _, t := range v.Endpoints {
 		version.Targets = append(version.Targets, upstream.Target(t))

@@ -43,14 +43,14 @@ type endpointPage struct {
 }
 
 func (p *endpointPage) table(now time.Time) string {
-	lines := []string{"SERVICE\tTAG\tADDRESS\tZONE\tWEIGHT\tSTATE\tSINCE\tIN FLIGHT\tLATENCY\tREQUESTS\tFAILURES\tWHY"}
+	lines := []string{"SERVICE\tTAG\tADDRESS\tPROTOCOL\tZONE\tWEIGHT\tSTATE\tSINCE\tIN FLIGHT\tLATENCY\tREQUESTS\tFAILURES\tWHY"}
 	for _, s := range p.Endpoints {
 		latency := "-"
 		if s.LatencyMS > 0 {
 			latency = fmt.Sprintf("%.1f ms", s.LatencyMS)
 		}
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%v\t%d\t%s\t%d\t%d\t%s",
-			s.Service, s.Tag, s.Address, cmp.Or(s.Zone, "-"), s.Weight, s.State, now.Sub(s.Since).Round(time.Second),
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%v\t%d\t%s\t%d\t%d\t%s",
+			s.Service, s.Tag, s.Address, s.Protocol, cmp.Or(s.Zone, "-"), s.Weight, s.State, now.Sub(s.Since).Round(time.Second),
 			s.InFlight, latency, s.Requests, s.Failures, cmp.Or(s.Why, "-")))
 	}
 	text := aligned(lines)

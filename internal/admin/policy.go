@@ -75,9 +75,10 @@ type versionView struct {
 }
 
 type targetView struct {
-	Address string `json:"address"`
-	Weight  int    `json:"weight"`
-	Zone    string `json:"zone,omitempty"`
+	Address  string `json:"address"`
+	Weight   int    `json:"weight"`
+	Zone     string `json:"zone,omitempty"`
+	Protocol string `json:"protocol"`
 }
 
 type ruleView struct {
@@ -138,7 +139,7 @@ func viewService(s *policy.Service) serviceView {
 	for _, v := range s.Versions {
 		version := versionView{Tag: v.Tag, Endpoints: []targetView{}}
 		for _, t := range v.Endpoints {
-			version.Endpoints = append(version.Endpoints, targetView{t.Address, t.Weight, t.Zone})
+			version.Endpoints = append(version.Endpoints, targetView(t))
 		}
 		view.Versions = append(view.Versions, version)
 	}

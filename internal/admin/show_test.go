@@ -25,7 +25,7 @@ func TestThePolicyInForceIsShown(t *testing.T) {
 		Rules: []*policy.Rule{{Name: "testers", Tag: "gray"}},
 		Services: []*policy.Service{
 			{Name: "users", Hosts: []string{"users"}, Edge: true, Fallback: true, Versions: []*policy.Version{
-				{Tag: "base", Endpoints: []policy.Target{{Address: "127.0.0.1:9001", Weight: 1, Zone: "a"}}},
+				{Tag: "base", Endpoints: []policy.Target{{Address: "127.0.0.1:9001", Weight: 1, Zone: "a", Protocol: "http1"}}},
 				{Tag: "gray"},
 			}},
 			{Name: "mail", Fallback: true},
@@ -55,7 +55,8 @@ func TestThePolicyInForceIsShown(t *testing.T) {
             {
               "address": "127.0.0.1:9001",
               "weight": 1,
-              "zone": "a"
+              "zone": "a",
+              "protocol": "http1"
             }
           ]
         },
@@ -141,7 +142,7 @@ func TestABadPolicyIsShownBesideTheLastGoodOne(t *testing.T) {
 func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 	o := options()
 	next := o.Table.Begin()
-	next.Group(upstream.Version{Service: "users", Tag: "gray", Targets: []upstream.Target{{Address: "127.0.0.1:9002", Weight: 1}}})
+	next.Group(upstream.Version{Service: "users", Tag: "gray", Targets: []upstream.Target{{Address: "127.0.0.1:9002", Weight: 1}}, Protocol: upstream.ProtocolH2C})
 	next.Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: "127.0.0.1:9001", Weight: 2, Zone: "z1"}}})
 	next.Commit()
 	h := admin.New(o)
@@ -155,9 +156,9 @@ func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
 
 	table := get(t, h, "/endpoints").Body.String()
 	wantTable := "" +
-		"SERVICE  TAG   ADDRESS         ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
-		"users    base  127.0.0.1:9001  z1    2       ok     0s     0          -        0         0         -\n" +
-		"users    gray  127.0.0.1:9002  -     1       ok     0s     0          -        0         0         -\n"
+		"SERVICE  TAG   ADDRESS         PROTOCOL  ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
+		"users    base  127.0.0.1:9001  http1     z1    2       ok     0s     0          -        0         0         -\n" +
+		"users    gray  127.0.0.1:9002  h2c       -     1       ok     0s     0          -        0         0         -\n"
 	if diff := cmp.Diff(table, wantTable); diff != "" {
 		t.Errorf("table (got -, want +):\n%s", diff)
 	}

@@ -13,8 +13,8 @@ import (
 	"graylane/internal/upstream"
 )
 
-// targetGroup is an element of a file_sd list. The labels zone and weight are
-// those of the endpoints; any others serve to tell groups apart.
+// targetGroup is an element of a file_sd list. The labels zone, weight and protocol
+// are those of the endpoints; any others serve to tell groups apart.
 type targetGroup struct {
 	Targets []string          `json:"targets"`
 	Labels  map[string]string `json:"labels"`
@@ -47,12 +47,16 @@ func parse(data []byte, labels map[string]string) ([]upstream.Target, error) {
 			}
 			weight = n
 		}
+		protocol := group.Labels["protocol"]
+		if protocol != "" && protocol != upstream.ProtocolHTTP1 && protocol != upstream.ProtocolH2C {
+			return nil, fmt.Errorf(": [%d].labels.protocol: %q, want %s or %s", i, protocol, upstream.ProtocolHTTP1, upstream.ProtocolH2C)
+		}
 		for j, address := range group.Targets {
 			if !isAddress(address) {
 				return nil, fmt.Errorf(": [%d].targets[%d]: %q, want host:port, or host alone", i, j, address)
 			}
 			if group.has(labels) {
-				targets = append(targets, upstream.Target{Address: address, Weight: weight, Zone: group.Labels["zone"]})
+				targets = append(targets, upstream.Target{Address: address, Weight: weight, Zone: group.Labels["zone"], Protocol: protocol})
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func TestParse(t *testing.T) {
 	const registry = `[
   {"targets": ["10.0.0.1:8080", "10.0.0.2:8080"], "labels": {"zone": "a", "weight": "3"}},
-  {"targets": ["10.0.0.3:8080"], "labels": {"gray": "true"}},
+  {"targets": ["10.0.0.3:8080"], "labels": {"gray": "true", "protocol": "h2c"}},
   {"targets": ["[fd00::1]:8080", "users", "fd.example:1"]}
 ]`
 	for _, c := range []struct {
@@ -24,13 +24,13 @@ func TestParse(t *testing.T) {
 		{"all groups", registry, nil, []upstream.Target{
 			{Address: "10.0.0.1:8080", Weight: 3, Zone: "a"},
 			{Address: "10.0.0.2:8080", Weight: 3, Zone: "a"},
-			{Address: "10.0.0.3:8080", Weight: 1},
+			{Address: "10.0.0.3:8080", Weight: 1, Protocol: "h2c"},
 			{Address: "[fd00::1]:8080", Weight: 1},
 			{Address: "users", Weight: 1},
 			{Address: "fd.example:1", Weight: 1},
 		}},
 		{"groups with a label", registry, map[string]string{"gray": "true"}, []upstream.Target{
-			{Address: "10.0.0.3:8080", Weight: 1},
+			{Address: "10.0.0.3:8080", Weight: 1, Protocol: "h2c"},
 		}},
 		{"groups without a label", registry, map[string]string{"gray": "", "zone": ""}, []upstream.Target{
 			{Address: "[fd00::1]:8080", Weight: 1},
@@ -59,6 +59,7 @@ func TestParseSaysWhatIsWrongAndWhere(t *testing.T) {
 		{`[{"target": ["a:1"]}]`, `:1:21: unknown field "target"`},
 		{`[] []`, `:1:4: more than one list`},
 		{`[{"targets": ["a:1"], "labels": {"weight": "-1"}}]`, `: [0].labels.weight: "-1", want a number from 0 to 1000000`},
+		{`[{"targets": ["a:1"], "labels": {"protocol": "grpc"}}]`, `: [0].labels.protocol: "grpc", want http1 or h2c`},
 		{`[{"targets": ["a:1", "http://b:2"]}]`, `: [0].targets[1]: "http://b:2", want host:port, or host alone`},
 		{`[{"targets": ["a:0"]}]`, `: [0].targets[0]: "a:0", want host:port, or host alone`},
 		{`[{"targets": [""]}]`, `: [0].targets[0]: "", want host:port, or host alone`},

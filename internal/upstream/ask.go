@@ -16,7 +16,7 @@ import (
 type asker struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	http *http.Transport // HTTP/1.1
-	grpc *http.Transport // cleartext HTTP/2
+	h2c  *http.Transport
 }
 
 func newAsker(dial func(ctx context.Context, addr string) (net.Conn, error)) *asker {
@@ -26,18 +26,19 @@ func newAsker(dial func(ctx context.Context, addr string) (net.Conn, error)) *as
 	}
 	// A connection of its own for each check tells whether new ones are taken too.
 	a.http = &http.Transport{DialContext: a.dial, DisableKeepAlives: true, DisableCompression: true}
-	a.grpc = &http.Transport{DialContext: a.dial, DisableCompression: true, Protocols: new(http.Protocols)}
-	a.grpc.Protocols.SetUnencryptedHTTP2(true)
+	a.h2c = &http.Transport{DialContext: a.dial, DisableCompression: true, Protocols: new(http.Protocols)}
+	a.h2c.Protocols.SetUnencryptedHTTP2(true)
 	return a
 }
 
 func (a *asker) close() {
 	a.http.CloseIdleConnections()
-	a.grpc.CloseIdleConnections()
+	a.h2c.CloseIdleConnections()
 }
 
-// check returns why the endpoint is not well, nil if it is.
-func (a *asker) check(ctx context.Context, address string, c *Check) error {
+// check returns why the endpoint is not well, nil if it is. With h2c it is asked in
+// HTTP/2, as it is sent requests.
+func (a *asker) check(ctx context.Context, address string, h2c bool, c *Check) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	switch c.Kind {
@@ -46,7 +47,10 @@ func (a *asker) check(ctx context.Context, address string, c *Check) error {
 	case CheckGRPC:
 		return a.askGRPC(ctx, address, c)
 	}
-	return a.askHTTP(ctx, address, c)
+	if h2c {
+		return a.askHTTP(ctx, a.h2c, address, c)
+	}
+	return a.askHTTP(ctx, a.http, address, c)
 }
 
 func (a *asker) connect(ctx context.Context, address string, timeout time.Duration) error {
@@ -59,7 +63,7 @@ func (a *asker) connect(ctx context.Context, address string, timeout time.Durati
 	return conn.Close()
 }
 
-func (a *asker) askHTTP(ctx context.Context, address string, c *Check) error {
+func (a *asker) askHTTP(ctx context.Context, by *http.Transport, address string, c *Check) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+c.Path, nil)
 	if err != nil {
 		return fmt.Errorf("checking: %w", err)
@@ -69,7 +73,8 @@ func (a *asker) askHTTP(ctx context.Context, address string, c *Check) error {
 		req.Header = make(http.Header)
 	}
 	req.Header.Set("User-Agent", "graylane-health")
-	resp, err := a.http.RoundTrip(req)
+	defer by.CloseIdleConnections() // the next check has a connection of its own
+	resp, err := by.RoundTrip(req)
 	if err != nil {
 		return fmt.Errorf("checking: %w", err)
 	}

@@ -30,8 +30,8 @@ func (a *asker) askGRPC(ctx context.Context, address string, c *Check) error {
 	req.Header.Set("User-Agent", "graylane-health")
 	// An HTTP/2 connection carries many calls: it is closed, so that the next check
 	// has one of its own.
-	defer a.grpc.CloseIdleConnections()
-	resp, err := a.grpc.RoundTrip(req)
+	defer a.h2c.CloseIdleConnections()
+	resp, err := a.h2c.RoundTrip(req)
 	if err != nil {
 		return fmt.Errorf("checking: %w", err)
 	}

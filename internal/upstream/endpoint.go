@@ -20,6 +20,7 @@ type Endpoint struct {
 	roster *roster
 	host   string                 // where the address has no port: what stands before it; else ""
 	origin atomic.Pointer[Origin] // nil where the address has no port
+	h2c    atomic.Bool            // its origins are those of h2c
 
 	mu      sync.Mutex
 	circuit circuit
@@ -29,14 +30,15 @@ type Endpoint struct {
 	why     string    // it failed last
 	next    schedule
 
-	_ [32]byte // to a multiple of cacheLine, so that all of them begin at one
+	_ [24]byte // to a multiple of cacheLine, so that all of them begin at one
 }
 
-func newEndpoint(address string, r *roster) *Endpoint {
+func newEndpoint(address string, h2c bool, r *roster) *Endpoint {
 	ep := &Endpoint{Address: address, roster: r, since: r.table.now()}
+	ep.h2c.Store(h2c)
 	ep.tells = uint32(hashOf(address) % tellEvery)
 	if _, _, err := net.SplitHostPort(address); err == nil {
-		ep.origin.Store(r.origins.cfg.origin(address))
+		ep.origin.Store(r.originsOf(h2c).cfg.origin(address))
 		return ep
 	}
 	ep.host = address
@@ -54,7 +56,16 @@ func (e *Endpoint) Origin(authority []byte) *Origin {
 		return origin
 	}
 	var scratch [maxAuthority]byte
-	return e.roster.origins.get(appendPort(append(scratch[:0], e.host...), authority))
+	return e.roster.originsOf(e.h2c.Load()).get(appendPort(append(scratch[:0], e.host...), authority))
+}
+
+// speak makes the origin anew, for the settings of the roster and the protocol.
+func (e *Endpoint) speak(h2c bool) {
+	e.h2c.Store(h2c)
+	if old := e.origin.Load(); old != nil {
+		e.origin.Store(e.roster.originsOf(h2c).cfg.origin(e.Address))
+		old.Close()
+	}
 }
 
 // retire closes the idle connections; busy ones end with their request.

@@ -20,7 +20,7 @@ func TestEndpointWithoutPortKeepsTheCallers(t *testing.T) {
 		{"[fd00::2]", "users:81", "[fd00::2]:81"},
 		{"[fd00::2]:9000", "users:81", "[fd00::2]:9000"},
 	} {
-		ep := newEndpoint(c.endpoint, NewTable(http1.OriginConfig{}).rosterOf("users", "base"))
+		ep := newEndpoint(c.endpoint, false, NewTable(http1.OriginConfig{}).rosterOf("users", "base"))
 		if got := ep.Origin([]byte(c.authority)).Addr(); got != c.want {
 			t.Errorf("%s called as %s: got %s, want %s", c.endpoint, c.authority, got, c.want)
 		}

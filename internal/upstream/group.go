@@ -19,7 +19,7 @@ type Version struct {
 	Limit    Limit
 	Retries  int // further endpoints that a request may try
 	Timeouts Timeouts
-	H2C      bool // requests of HTTP/1 are sent as HTTP/2
+	Protocol string // of the Protocol constants; "": ProtocolHTTP1
 }
 
 // Timeouts are those of requests to a version. 0 is the default of
@@ -88,6 +88,9 @@ func (g *Group) replace(targets []Target) {
 		return
 	}
 	r.fill(g, targets)
+	if g == r.groups[0] { // in use; of one to come, Commit sees to it
+		r.speak(g, false)
+	}
 	r.tidy()
 	r.table.wake()
 }

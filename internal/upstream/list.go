@@ -2,9 +2,10 @@ package upstream
 
 // Target is an endpoint as a policy or a source names it.
 type Target struct {
-	Address string // host:port, or host alone, which keeps the port that the caller named
-	Weight  int    // part of the version's requests, 0 or more
-	Zone    string // "": none
+	Address  string // host:port, or host alone, which keeps the port that the caller named
+	Weight   int    // part of the version's requests, 0 or more
+	Zone     string // "": none
+	Protocol string // of the Protocol constants; "": that of the version
 }
 
 // list is the endpoints of a group as they were last named.
@@ -18,6 +19,14 @@ type member struct {
 	*Endpoint
 	weight int
 	zone   string
+	h2c    bool
+}
+
+func (m member) protocol() string {
+	if m.h2c {
+		return ProtocolH2C
+	}
+	return ProtocolHTTP1
 }
 
 // newList sorts the members into those that may get requests and those that may

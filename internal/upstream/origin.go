@@ -24,6 +24,13 @@ func NewH2COrigin(addr string, cfg http1.OriginConfig) *Origin {
 	return &Origin{http1: http1.NewOrigin(addr, to.HTTP1Config(cfg)), http2: to}
 }
 
+// The protocols that requests of HTTP/1 are sent in. Those of HTTP/2 are sent as
+// HTTP/2 always.
+const (
+	ProtocolHTTP1 = "http1"
+	ProtocolH2C   = "h2c" // HTTP/2 without TLS
+)
+
 // originConfig says how to speak to what a version, or a stranger, has as origins.
 type originConfig struct {
 	http1.OriginConfig

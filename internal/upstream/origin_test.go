@@ -38,20 +38,24 @@ func TestWhichProtocolARequestIsSentIn(t *testing.T) {
 	old := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(old.Close)
 	for _, c := range []struct {
-		addr  string
-		h2c   bool
-		http2 bool
-		want  string
+		addr                string
+		protocol, ofVersion string
+		http2               bool
+		want                string
 	}{
-		{app.Listener.Addr().String(), false, false, "200 HTTP/1.1 body"},
-		{app.Listener.Addr().String(), false, true, "200 HTTP/2.0 body"},
-		{app.Listener.Addr().String(), true, false, "200 HTTP/2.0 body"},
-		{app.Listener.Addr().String(), true, true, "200 HTTP/2.0 body"},
-		// It answers in HTTP/1 and closes; its reset may be faster than its answer.
-		{old.Listener.Addr().String(), false, true, "502 the origin "},
+		{app.Listener.Addr().String(), "", "", false, "200 HTTP/1.1 body"},
+		{app.Listener.Addr().String(), "", "", true, "200 HTTP/2.0 body"},
+		{app.Listener.Addr().String(), "", upstream.ProtocolHTTP1, false, "200 HTTP/1.1 body"},
+		{app.Listener.Addr().String(), "", upstream.ProtocolH2C, false, "200 HTTP/2.0 body"},
+		{app.Listener.Addr().String(), "", upstream.ProtocolH2C, true, "200 HTTP/2.0 body"},
+		{app.Listener.Addr().String(), upstream.ProtocolH2C, "", false, "200 HTTP/2.0 body"},
+		{app.Listener.Addr().String(), upstream.ProtocolH2C, upstream.ProtocolHTTP1, false, "200 HTTP/2.0 body"},
+		{app.Listener.Addr().String(), upstream.ProtocolHTTP1, upstream.ProtocolH2C, false, "200 HTTP/1.1 body"},
+		{app.Listener.Addr().String(), upstream.ProtocolHTTP1, upstream.ProtocolH2C, true, "200 HTTP/2.0 body"},
+		{old.Listener.Addr().String(), "", "", true, "502 the origin sent something that is not a valid reply"},
 	} {
 		table := upstream.NewTable(http1.OriginConfig{})
-		group := table.Begin().Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: c.addr, Weight: 1}}, H2C: c.h2c})
+		group := table.Begin().Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: c.addr, Weight: 1, Protocol: c.protocol}}, Protocol: c.ofVersion})
 		addr := both(t, sendTo{group})
 		client := http.Client{Transport: &http.Transport{Protocols: protocols(!c.http2, c.http2)}}
 		resp, err := client.Post("http://"+addr+"/", "text/plain", strings.NewReader("body"))

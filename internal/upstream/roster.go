@@ -17,7 +17,7 @@ type roster struct {
 	round        *shared // turns that were taken
 	crowd        *shared // requests under way that came on top of crowded; by hash only
 	counters     counters
-	origins      origins // of endpoints without a port
+	plain, h2c   origins // of endpoints without a port, by protocol
 
 	mu        sync.Mutex
 	timeouts  Timeouts
@@ -62,12 +62,13 @@ func (r *roster) fill(g *Group, targets []Target) {
 			continue
 		}
 		seen[t.Address] = true
+		h2c := cmp.Or(t.Protocol, g.version.Protocol) == ProtocolH2C
 		ep := r.endpoints[t.Address]
 		if ep == nil {
-			ep = newEndpoint(t.Address, r)
+			ep = newEndpoint(t.Address, h2c, r)
 			r.endpoints[t.Address] = ep
 		}
-		members = append(members, member{ep, t.Weight, t.Zone})
+		members = append(members, member{ep, t.Weight, t.Zone, h2c})
 	}
 	g.list = newList(members)
 	if g.version.Balance.Kind == Hash {
@@ -118,7 +119,8 @@ func (r *roster) commit(inUse func(*Group) bool) bool {
 	r.groups = slices.DeleteFunc(r.groups, func(g *Group) bool { return !inUse(g) })
 	r.tidy()
 	if len(r.groups) == 0 {
-		r.origins.reset(r.origins.cfg)
+		r.plain.reset(r.plain.cfg)
+		r.h2c.reset(r.h2c.cfg)
 		return false
 	}
 	g := r.groups[0]
@@ -135,31 +137,45 @@ func (r *roster) adopt(g *Group) {
 		}
 	}
 	r.check = g.version.Check
-	if r.timeouts == g.version.Timeouts && r.origins.cfg.h2c == g.version.H2C {
-		return
+	renew := r.timeouts != g.version.Timeouts
+	if renew {
+		r.use(&g.version)
 	}
-	r.use(&g.version)
-	for address, ep := range r.endpoints {
-		if old := ep.origin.Load(); old != nil {
-			ep.origin.Store(r.origins.cfg.origin(address))
-			old.Close()
+	r.speak(g, renew)
+}
+
+// speak has the endpoints of the group spoken to in its protocols, with new
+// connections where that changes, or for all.
+func (r *roster) speak(g *Group, all bool) {
+	for _, m := range slices.Concat(g.list.members, g.list.idle) {
+		if all || m.h2c != m.Endpoint.h2c.Load() {
+			m.speak(m.h2c)
 		}
 	}
+}
+
+// originsOf are those of endpoints without a port.
+func (r *roster) originsOf(h2c bool) *origins {
+	if h2c {
+		return &r.h2c
+	}
+	return &r.plain
 }
 
 // use makes the origins from now on as the version wants them.
 func (r *roster) use(v *Version) {
 	r.timeouts = v.Timeouts
-	cfg := originConfig{v.Timeouts.over(r.table.cfg), v.H2C}
+	cfg := v.Timeouts.over(r.table.cfg)
 	cfg.Sidecar = true // endpoints have sidecars, strangers have none of ours
-	r.origins.reset(cfg)
+	r.plain.reset(originConfig{cfg, false})
+	r.h2c.reset(originConfig{cfg, true})
 }
 
 // connectTimeout is how long connecting to an endpoint may take.
 func (r *roster) connectTimeout() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return cmp.Or(r.origins.cfg.Connect, defaultConnect)
+	return cmp.Or(r.plain.cfg.Connect, defaultConnect)
 }
 
 // defaultConnect is that of http1.OriginConfig.

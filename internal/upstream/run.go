@@ -124,7 +124,7 @@ func (j job) run(ctx context.Context, asks *asker) {
 		}
 		return
 	}
-	err := asks.check(ctx, j.ep.Address, j.check)
+	err := asks.check(ctx, j.ep.Address, j.ep.h2c.Load(), j.check)
 	if ctx.Err() == nil {
 		j.ep.checked(t.now(), j.check, err)
 	}

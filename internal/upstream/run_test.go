@@ -107,7 +107,7 @@ func TestAsk(t *testing.T) {
 			}
 			a := newAsker(nil)
 			defer a.close()
-			assertError(t, a.check(t.Context(), c.address, &c.check), c.want)
+			assertError(t, a.check(t.Context(), c.address, false, &c.check), c.want)
 		})
 	}
 }
@@ -161,7 +161,7 @@ func TestAskGRPC(t *testing.T) {
 			a := newAsker(nil)
 			defer a.close()
 			check := Check{Kind: CheckGRPC, Service: "users", Timeout: 10 * time.Second}
-			assertError(t, a.check(t.Context(), serve(t, c.handler), &check), c.want)
+			assertError(t, a.check(t.Context(), serve(t, c.handler), false, &check), c.want)
 		})
 	}
 }

@@ -13,6 +13,7 @@ type Status struct {
 	Address   string    `json:"address"`
 	Zone      string    `json:"zone,omitempty"`
 	Weight    int       `json:"weight"`
+	Protocol  string    `json:"protocol"`      // in which requests of HTTP/1 are sent
 	State     string    `json:"state"`         // see the State constants
 	Since     time.Time `json:"since"`         // when it became so
 	Why       string    `json:"why,omitempty"` // what failed last, where it is not well
@@ -67,7 +68,7 @@ func (r *roster) status() []Status {
 
 func (r *roster) statusOf(m member, inUse bool) Status {
 	s := Status{
-		Service: r.service, Tag: r.tag, Address: m.Address, Zone: m.zone, Weight: m.weight,
+		Service: r.service, Tag: r.tag, Address: m.Address, Zone: m.zone, Weight: m.weight, Protocol: m.protocol(),
 		InFlight: m.load.inFlight(), Requests: m.load.requests(), Failures: m.failures.Load(),
 		LatencyMS: m.latency.get() / float64(time.Millisecond),
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"net"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func (c *compiler) claims(s *Service, spec *ServiceSpec, at place) {
 }
 
 func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
-	v := &Version{Service: s, Tag: spec.Tag, H2C: spec.Protocol == "h2c", Endpoints: make([]Target, 0, len(spec.Endpoints))}
+	v := &Version{Service: s, Tag: spec.Tag, Protocol: cmp.Or(spec.Protocol, "http1"), Endpoints: make([]Target, 0, len(spec.Endpoints))}
 	if c.tag(spec.Tag, at.key("tag")) {
 		c.policy.tags[spec.Tag] = spec.Tag
 		if s.version(spec.Tag) != nil {
@@ -70,7 +71,7 @@ func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
 	seen := make(map[string]bool, len(spec.Endpoints))
 	for i := range spec.Endpoints {
 		item := at.key("endpoints").item(i)
-		t, ok := c.endpoint(&spec.Endpoints[i], item)
+		t, ok := c.endpoint(v, &spec.Endpoints[i], item)
 		if !ok {
 			continue
 		}
@@ -82,8 +83,8 @@ func (c *compiler) version(s *Service, spec *VersionSpec, at place) {
 	}
 }
 
-func (c *compiler) endpoint(spec *EndpointSpec, at place) (t Target, ok bool) {
-	t = Target{Address: spec.Address, Weight: 1, Zone: spec.Zone}
+func (c *compiler) endpoint(v *Version, spec *EndpointSpec, at place) (t Target, ok bool) {
+	t = Target{Address: spec.Address, Weight: 1, Zone: spec.Zone, Protocol: cmp.Or(spec.Protocol, v.Protocol)}
 	if spec.Weight != nil {
 		t.Weight = *spec.Weight
 	}

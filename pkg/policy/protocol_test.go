@@ -5,21 +5,41 @@ import (
 	"testing"
 )
 
-func TestProtocolOfAVersion(t *testing.T) {
-	const text = "apiVersion: graylane.dev/v1\nservices:\n  - {name: users, versions: [{tag: base, endpoints: [\"a:1\"]}, {tag: gray, endpoints: [\"b:1\"], protocol: WHAT}]}\n"
-	for what, want := range map[string]bool{"http1": false, "h2c": true} {
+// An endpoint that says nothing has the protocol of its version.
+func TestProtocolOfVersionsAndEndpoints(t *testing.T) {
+	const text = `apiVersion: graylane.dev/v1
+services:
+  - name: users
+    versions:
+      - {tag: base, endpoints: ["a:1", {address: "a:2", protocol: h2c}]}
+      - {tag: gray, protocol: WHAT, endpoints: ["b:1", {address: "b:2", protocol: http1}, {address: "b:3", protocol: h2c}]}
+`
+	for what, want := range map[string]string{
+		"http1": "http1 http1 h2c, http1 http1 http1 h2c",
+		"h2c":   "http1 http1 h2c, h2c h2c http1 h2c",
+	} {
 		p, err := Parse("policy.yaml", []byte(strings.Replace(text, "WHAT", what, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
+		var versions []string
 		for _, v := range p.Services[0].Versions {
-			if got := v.H2C; got != (want && v.Tag == "gray") {
-				t.Errorf("protocol: %s: H2C of %s is %v", what, v.Tag, got)
+			protocols := v.Protocol
+			for _, target := range v.Endpoints {
+				protocols += " " + target.Protocol
 			}
+			versions = append(versions, protocols)
+		}
+		if got := strings.Join(versions, ", "); got != want {
+			t.Errorf("protocol: %s: got %s, want %s", what, got, want)
 		}
 	}
-	_, err := Parse("policy.yaml", []byte(strings.Replace(text, "WHAT", "h2", 1)))
-	if err == nil || !strings.Contains(err.Error(), "h2c") {
-		t.Errorf("protocol: h2: got %v, want a fault that names h2c", err)
+	for _, fault := range []string{
+		strings.Replace(text, "WHAT", "h2", 1),
+		strings.Replace(strings.Replace(text, "WHAT", "h2c", 1), "protocol: http1", "protocol: grpc", 1),
+	} {
+		if _, err := Parse("policy.yaml", []byte(fault)); err == nil || !strings.Contains(err.Error(), "h2c") {
+			t.Errorf("got %v, want a fault that names h2c", err)
+		}
 	}
 }

@@ -24,15 +24,16 @@ type Version struct {
 	Tag       string
 	Endpoints []Target
 	Source    Source  // of the endpoints, where they are not listed
-	H2C       bool    // requests of HTTP/1 are sent as HTTP/2
+	Protocol  string  // http1 or h2c: what requests of HTTP/1 are sent as, where the endpoint does not say
 	Backend   Backend // nil: all Endpoints are usable, and those of Source are there
 }
 
 // Target is an endpoint as the policy writes it.
 type Target struct {
-	Address string // host:port, or host alone, which keeps the caller's port
-	Weight  int    // share among the endpoints of the version, 1 by default; 0 beside others: not one request
-	Zone    string // "": none
+	Address  string // host:port, or host alone, which keeps the caller's port
+	Weight   int    // share among the endpoints of the version, 1 by default; 0 beside others: not one request
+	Zone     string // "": none
+	Protocol string // http1 or h2c: what requests of HTTP/1 are sent to it as
 }
 
 // Backend is what stands behind a version now.

@@ -29,7 +29,8 @@ type VersionSpec struct {
 // EndpointSpec is one address of a version; `host:port` alone is short for
 // {address: host:port}.
 type EndpointSpec struct {
-	Address string `yaml:"address" need:"yes" short:"yes" doc:"host:port, or host alone, which keeps the caller's port."`
-	Weight  *int   `yaml:"weight" default:"1" doc:"Its part of the version's requests. 0: none, unless all are 0."`
-	Zone    string `yaml:"zone" doc:"Its zone."`
+	Address  string `yaml:"address" need:"yes" short:"yes" doc:"host:port, or host alone, which keeps the caller's port."`
+	Weight   *int   `yaml:"weight" default:"1" doc:"Its part of the version's requests. 0: none, unless all are 0."`
+	Zone     string `yaml:"zone" doc:"Its zone."`
+	Protocol string `yaml:"protocol" enum:"http1,h2c" doc:"What requests of HTTP/1 are sent to it as. Left out: what the version says."`
 }
