@@ -77,12 +77,14 @@ func nobody(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// tunnelPolicy has a service users with a version for testers.
-func tunnelPolicy(t *testing.T, base, gray, more string) string {
+// tunnelPolicy has a service users with a version for testers. More is said of the
+// service first, then of its versions.
+func tunnelPolicy(t *testing.T, base, gray string, more ...string) string {
+	more = append(more, "", "")
 	return file(t, "policy.yaml", fmt.Sprintf(`apiVersion: graylane.dev/v1
 rules: [{name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}]}]
-services: [{name: users, hosts: [users], %s versions: [{tag: base, endpoints: [%q]}, {tag: gray, endpoints: [%q]}]}]
-`, more, base, gray))
+services: [{name: users, hosts: [users], %[1]s versions: [{tag: base, %[2]s endpoints: [%[3]q]}, {tag: gray, %[2]s endpoints: [%[4]q]}]}]
+`, more[0], more[1], base, gray))
 }
 
 // tunnel asks the sidecar for one to the target and says first with that.
@@ -137,7 +139,7 @@ func wantPage(t *testing.T, from *bufio.Reader, want string) {
 }
 
 func TestRequestsInATunnelAreDecidedOneByOne(t *testing.T) {
-	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray"), ""), "--access-log")
+	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray")), "--access-log")
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	base, gray := `base marked "base" asked for users`, `gray marked "gray" asked for users`
 
@@ -189,7 +191,7 @@ func TestACallerThatSpeaksLateInATunnelSpeaksHTTPAllTheSame(t *testing.T) {
 }
 
 func TestHTTP2InATunnelIsDecidedToo(t *testing.T) {
-	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray"), ""))
+	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray")))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(_ context.Context, _, target string) (net.Conn, error) {
 		conn, from := r.tunnel(t, target, "")
@@ -227,7 +229,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n%s: ", req.Header.Get("Upgrade"), req.Header.Get("X-Gray"))
 		io.Copy(c, from)
 	})
-	r := start(t, tunnelPolicy(t, nobody(t), gray, ""))
+	r := start(t, tunnelPolicy(t, nobody(t), gray))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester+"Connection: Upgrade\r\nUpgrade: websocket\r\n"))
 	established(t, from)
@@ -244,7 +246,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 
 func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 	base := echo(t, "base")
-	r := start(t, tunnelPolicy(t, base, nobody(t), ""), "--opaque-ports=25")
+	r := start(t, tunnelPolicy(t, base, nobody(t)), "--opaque-ports=25")
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:25", get("users", toTester))
 	established(t, from)
@@ -256,7 +258,7 @@ func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 
 func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 	stranger := web(t, "stranger")
-	r := start(t, tunnelPolicy(t, nobody(t), nobody(t), ""), "--access-log")
+	r := start(t, tunnelPolicy(t, nobody(t), nobody(t)), "--access-log")
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, stranger, get("users", toTester+"X-Gray: gray\r\n"))
 	established(t, from)
@@ -274,7 +276,7 @@ func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 func TestATunnelOfOtherBytesGoesToTheVersionOfThePod(t *testing.T) {
 	base, gray := echo(t, "base"), echo(t, "gray")
 	for tag, want := range map[string]string{"gray": "gray: ", "base": "base: "} {
-		r := start(t, tunnelPolicy(t, base, gray, ""), "--tag="+tag, "--access-log")
+		r := start(t, tunnelPolicy(t, base, gray), "--tag="+tag, "--access-log")
 		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 		for _, bytes := range []string{hello, "hello\n", ""} { // the last waits for the server to speak
 			conn, from := r.tunnel(t, "users:443", bytes)
@@ -292,9 +294,29 @@ func TestATunnelOfOtherBytesGoesToTheVersionOfThePod(t *testing.T) {
 	}
 }
 
+// What speaks HTTP/2 to requests takes the bytes of a tunnel as they are.
+func TestATunnelToAVersionThatSpeaksHTTP2IsMadeOfBytes(t *testing.T) {
+	r := start(t, tunnelPolicy(t, echo(t, "base"), web(t, "gray"), "", "protocol: h2c,"))
+	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	for _, bytes := range []string{hello, ""} {
+		conn, from := r.tunnel(t, "users:443", bytes)
+		established(t, from)
+		if _, err := from.Peek(1); err != nil {
+			t.Fatal(err)
+		}
+		conn.CloseWrite()
+		if got, err := io.ReadAll(from); string(got) != "base: "+bytes || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, "base: "+bytes)
+		}
+	}
+	_, from := r.tunnel(t, "users:80", get("users", toTester))
+	established(t, from)
+	wantPage(t, from, `gray marked "gray" asked for users`)
+}
+
 // The version of the tunnel has nobody, that of the request in it has.
 func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
-	r := start(t, tunnelPolicy(t, nobody(t), web(t, "gray"), ""))
+	r := start(t, tunnelPolicy(t, nobody(t), web(t, "gray")))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester))
 	established(t, from)
@@ -312,7 +334,7 @@ func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
 }
 
 func TestALoopOfTunnelsEnds(t *testing.T) {
-	r := start(t, tunnelPolicy(t, nobody(t), nobody(t), ""))
+	r := start(t, tunnelPolicy(t, nobody(t), nobody(t)))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	own := r.outbound.set.Addrs()[0].String()
 	_, from := r.tunnel(t, own, "")
@@ -335,8 +357,8 @@ func TestALoopOfTunnelsEnds(t *testing.T) {
 // Each of two sidecars takes the other for the endpoint. What goes round is counted, in tunnels too.
 func TestALoopOfTunnelsOverTwoSidecarsEnds(t *testing.T) {
 	own, other := nobody(t), nobody(t)
-	first := start(t, tunnelPolicy(t, other, other, ""), "--outbound="+own, "--access-log")
-	second := start(t, tunnelPolicy(t, own, own, ""), "--outbound="+other, "--access-log")
+	first := start(t, tunnelPolicy(t, other, other), "--outbound="+own, "--access-log")
+	second := start(t, tunnelPolicy(t, own, own), "--outbound="+other, "--access-log")
 	for _, r := range []*running{first, second} {
 		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	}

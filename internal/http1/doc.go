@@ -7,6 +7,8 @@
 // (reply, also over head) is written to the caller as it came but for what concerns one hop only;
 // bodies pass through as they come, their framing checked (body, chunks). One goroutine does all of
 // this; a second one runs only while a request's body has to be waited for (upload) or in a tunnel.
+// The requests in a tunnel that holds HTTP are answered on its connection, one after the other, like
+// those outside (look.go).
 //
 // What a head means is decided by one strict scan of our own (scan.go, inspect.go); fasthttp reads
 // it a second time, and a head that the two read differently is refused (parsers.go). See

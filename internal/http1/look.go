@@ -13,9 +13,9 @@ import (
 // connected to, and a caller that stays silent counts as one who speaks something else.
 type Look func(caller net.Conn, first, target []byte, origin net.Conn) (http bool, err error)
 
-// Accept answers a CONNECT before there is an origin, if its tunnel is one to look into: where a
-// request goes that is found in it, the request says. Opened tells whether there is one; else
-// Tunnel is what comes next. After a failed Accept only the end is left.
+// Accept answers a CONNECT before there is an origin, to look into its tunnel: a request in it may
+// be for another origin than what else could be there. Tunnel comes next, unless Opened. Accept does
+// nothing where the tunnel is not one to look into. After a failed one only the end is left.
 func (x *Exchange) Accept() error {
 	if !x.looks() {
 		return nil

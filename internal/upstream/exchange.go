@@ -26,8 +26,8 @@ type Exchange interface {
 	Send(o *Origin) error
 	// Tunnel connects the caller of a CONNECT to the origin, or finds HTTP there.
 	Tunnel(o *Origin) error
-	// Accept answers a CONNECT before there is an origin, if it is to be looked into
-	// the tunnel first. Tunnel may come next.
+	// Accept answers a CONNECT before there is an origin, to look into its tunnel. It
+	// does nothing where tunnels are not looked into. Tunnel comes next, unless Opened.
 	Accept() error
 	// Opened says that the tunnel holds HTTP: its requests are exchanges of their own,
 	// and nothing is left to do for this one.
@@ -91,7 +91,7 @@ func (x exchange1) Caller() netip.AddrPort      { return x.Peer }
 func (x exchange1) Destination() netip.AddrPort { return x.Dst }
 func (x exchange1) Via() []byte                 { return x.Exchange.Via }
 func (x exchange1) Send(o *Origin) error        { return x.Exchange.Send(o.http1) }
-func (x exchange1) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.http1) }
+func (x exchange1) Tunnel(o *Origin) error      { return x.Exchange.Tunnel(o.raw) }
 
 // HTTP2 hands the exchanges of an HTTP/2 server to h.
 func HTTP2(h Handler) http2.Handler { return handler2{h} }

@@ -10,18 +10,22 @@ import (
 type Origin struct {
 	http1 *http1.Origin
 	http2 *http2.Origin
+	raw   *http1.Origin // for tunnels, which are made of bytes
 }
 
 // NewOrigin connects to nothing yet.
 func NewOrigin(addr string, cfg http1.OriginConfig) *Origin {
-	return &Origin{http1: http1.NewOrigin(addr, cfg), http2: http2.NewOrigin(addr, cfg)}
+	plain := http1.NewOrigin(addr, cfg)
+	return &Origin{http1: plain, http2: http2.NewOrigin(addr, cfg), raw: plain}
 }
 
 // NewH2COrigin is NewOrigin for an address that speaks HTTP/2 alone: requests of
 // HTTP/1 are sent as HTTP/2.
 func NewH2COrigin(addr string, cfg http1.OriginConfig) *Origin {
 	to := http2.NewOrigin(addr, cfg)
-	return &Origin{http1: http1.NewOrigin(addr, to.HTTP1Config(cfg)), http2: to}
+	bridged := http1.NewOrigin(addr, to.HTTP1Config(cfg))
+	cfg.MaxIdle = -1 // nobody could use what a tunnel leaves
+	return &Origin{http1: bridged, http2: to, raw: http1.NewOrigin(addr, cfg)}
 }
 
 // The protocols that requests of HTTP/1 are sent in. Those of HTTP/2 are sent as
@@ -51,5 +55,6 @@ func (o *Origin) Addr() string { return o.http1.Addr() }
 // may still be sent.
 func (o *Origin) Close() {
 	o.http1.Close()
+	o.raw.Close()
 	o.http2.Close()
 }
