@@ -97,7 +97,7 @@ func (r *raw) serve(asked func(r *raw, stream uint32, n int)) {
 }
 
 // rawCaller has sent its preface and settings.
-func rawCaller(t testing.TB, addr string) *raw {
+func rawCaller(t testing.TB, addr string, settings ...http2.Setting) *raw {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -108,6 +108,6 @@ func rawCaller(t testing.TB, addr string) *raw {
 		t.Fatal(err)
 	}
 	r := newRaw(conn)
-	_ = r.WriteSettings()
+	_ = r.WriteSettings(settings...)
 	return r
 }
