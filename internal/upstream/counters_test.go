@@ -19,6 +19,10 @@ func TestAnEndpointThatCannotBeReachedCastsDoubtOnItsSource(t *testing.T) {
 	if doubts != 1 {
 		t.Errorf("got %d doubts, want one, for the endpoint that could not be connected to", doubts)
 	}
+	g.Set(nil)
+	if g.Counts(); doubts != 2 {
+		t.Errorf("got %d doubts, want another, for the request that there is no endpoint for", doubts)
+	}
 }
 
 func TestVersionsAreCounted(t *testing.T) {

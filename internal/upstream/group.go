@@ -48,14 +48,24 @@ type Group struct {
 	view    atomic.Pointer[view]
 }
 
-// OnDoubt has f called, often and from anywhere, when an endpoint cannot be reached:
-// the source may know better by now. It is for before the group is used.
+// OnDoubt has f called, often and from anywhere, when an endpoint cannot be reached, and
+// when a request would go to the version and there is none: the source may know better
+// by now. It is for before the group is used.
 func (g *Group) OnDoubt(f func()) { g.doubt = f }
+
+func (g *Group) doubtSource() {
+	if g.doubt != nil {
+		g.doubt()
+	}
+}
 
 // Counts returns how many endpoints the version has that may get requests at all,
 // and how many of them may be used now.
 func (g *Group) Counts() (total, usable int) {
 	v := g.view.Load()
+	if len(v.list.members) == 0 {
+		g.doubtSource() // who asks has a request to send
+	}
 	usable = len(v.order)
 	if usable == 0 && v.isDue(g.roster.table.now()) {
 		usable = 1 // for a trial

@@ -106,8 +106,8 @@ func (p *Pick) End(r Result) {
 		ep.latency.add(r.Now, r.Waited)
 	}
 	ep.report(p.began, r.Now, o, r.why())
-	if o == unreached && p.group.doubt != nil {
-		p.group.doubt()
+	if o == unreached {
+		p.group.doubtSource()
 	}
 }
 
