@@ -40,7 +40,7 @@ func (s *story) startCrowds(t *testing.T) {
 	}
 	for _, c := range s.crowds() {
 		s.run(t, "-n", c.namespace, "wait", "--for=condition=Ready", "pod/"+c.pod, "--timeout="+clusterPatience)
-		c.waitForMore(t, 50)
+		c.waitForCalm(t)
 	}
 }
 
@@ -106,6 +106,17 @@ func (c crowd) waitForMore(t testing.TB, visits int) {
 	harness.WaitWithin(t, 2*time.Minute, c.namespace+": more visits are over", func() bool {
 		now, err := c.read()
 		return err == nil && now.Sent >= begin+visits
+	})
+}
+
+// waitForCalm returns when visits in a row have all gone well. In a shop that has just started they do when DNS tells of the
+// pods that have become ready.
+func (c crowd) waitForCalm(t testing.TB) {
+	t.Helper()
+	harness.WaitWithin(t, 2*time.Minute, c.namespace+": visits go well", func() bool {
+		before := c.tally(t)
+		c.waitForMore(t, 36)
+		return c.tally(t).since(before).Failed == 0
 	})
 }
 

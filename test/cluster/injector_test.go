@@ -101,24 +101,6 @@ func (s *story) runRestricted(t *testing.T) {
 	})
 	s.feed(t, write(t, s.withImages(s.restrictedShop(t), s.tag)), "apply", "-f", "-")
 	s.settle(t, nsRestricted)
-	c := crowd{s.kube, nsRestricted, "visitors"}
-	pod := parse(t, s.visitors(t, c, "http://front/"))
-	at(pod[0], "metadata")["annotations"] = object{"graylane.dev/intercept": "proxy-env"}
-	s.feed(t, write(t, pod), "apply", "-f", "-")
-	s.run(t, "-n", nsRestricted, "wait", "--for=condition=Ready", "pod/visitors", "--timeout="+clusterPatience)
-	c.waitForMore(t, 50)
-	before := c.tally(t)
-	c.waitForMore(t, 240)
-	got := c.tally(t).since(before)
-	s.report.note("proxy-env under Pod Security restricted", "%d requests, %d failed, %d leaked", got.Sent, got.Failed, got.Leaked)
-	for _, want := range []string{"1 gray gray gray", "5 base base base"} {
-		if got.Paths[want] == 0 {
-			t.Errorf("no user %s in %v", want, got.Paths)
-		}
-	}
-	if got.Failed+got.Leaked > 0 {
-		t.Errorf("%d requests failed and %d leaked: %q", got.Failed, got.Leaked, got.Faults)
-	}
 	for _, pod := range s.pods(t, nsRestricted, "") {
 		for _, container := range pod.Spec.InitContainers {
 			if container.Name == "graylane-redirect" {
@@ -126,7 +108,32 @@ func (s *story) runRestricted(t *testing.T) {
 			}
 		}
 	}
+	s.visitRestricted(t, crowd{s.kube, nsRestricted, "visitors"}, "http://front/", "1 gray gray gray", "5 base base base")
+	s.visitRestricted(t, crowd{s.kube, nsOutside, "strangers"}, "http://front."+nsRestricted+"/", "1 base gray gray", "5 base base base")
 	s.run(t, "delete", "namespace", nsRestricted, "--timeout="+clusterPatience)
+}
+
+// visitRestricted sends a crowd, and wants these of its ways.
+func (s *story) visitRestricted(t *testing.T, c crowd, url string, paths ...string) {
+	t.Helper()
+	pod := parse(t, s.visitors(t, c, url))
+	at(pod[0], "metadata")["annotations"] = object{"graylane.dev/intercept": "proxy-env"}
+	s.feed(t, write(t, pod), "apply", "-f", "-")
+	s.run(t, "-n", c.namespace, "wait", "--for=condition=Ready", "pod/"+c.pod, "--timeout="+clusterPatience)
+	c.waitForCalm(t)
+	before := c.tally(t)
+	c.waitForMore(t, 240)
+	got := c.tally(t).since(before)
+	s.run(t, "-n", c.namespace, "delete", "pod", c.pod, "--timeout="+clusterPatience)
+	s.report.note("proxy-env under Pod Security restricted, from "+c.namespace, "%d requests, %d failed, %d leaked", got.Sent, got.Failed, got.Leaked)
+	for _, want := range paths {
+		if got.Paths[want] == 0 {
+			t.Errorf("no user %s in %v", want, got.Paths)
+		}
+	}
+	if got.Failed+got.Leaked > 0 {
+		t.Errorf("%d requests failed and %d leaked: %q", got.Failed, got.Leaked, got.Faults)
+	}
 }
 
 // restrictedShop is the shop in the other namespace, by HTTP_PROXY; the namespace itself is made already.
@@ -143,8 +150,19 @@ func (s *story) restrictedShop(t *testing.T) []object {
 			continue
 		case "Deployment":
 			at(o, "spec", "template", "metadata")["annotations"] = object{"graylane.dev/intercept": "proxy-env"}
+		case "Service":
+			toSidecar(o)
 		}
 		kept = append(kept, o)
 	}
 	return kept
+}
+
+// toSidecar lets a Service that callers name go to the sidecar's port: nothing redirects what goes to the app's.
+func toSidecar(service object) {
+	for _, port := range at(service, "spec")["ports"].([]any) {
+		if port := port.(object); port["targetPort"] == 8080 {
+			port["targetPort"] = 15006
+		}
+	}
 }

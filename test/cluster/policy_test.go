@@ -17,8 +17,11 @@ import (
 	"graylane/test/harness"
 )
 
-// rounds is how often a time is measured that differs from one try to the next.
-const rounds = 5
+// How often times are measured that differ from one try to the next. An edit may take a minute, and is done twice a round.
+const (
+	editRounds   = 2
+	switchRounds = 5
+)
 
 // policy is what the ConfigMap has.
 func (s *story) policy(t *testing.T) string {
@@ -56,7 +59,7 @@ func (s *story) editPolicy(t *testing.T) {
 	three := s.policy(t)
 	four := strings.Replace(three, `["1", "2", "3"]`, `["1", "2", "3", "4"]`, 1)
 	var took []time.Duration
-	for range rounds {
+	for range editRounds {
 		for _, text := range []string{four, three} {
 			s.writePolicy(t, text)
 			begin := time.Now()
@@ -90,7 +93,7 @@ func (s *story) switchOffAndOn(t *testing.T) {
 	obeyed := regexp.MustCompile(`^10 sidecars obey after ([0-9.]+) s\n$`)
 	before := s.policy(t)
 	took := map[string][]time.Duration{}
-	for range rounds {
+	for range switchRounds {
 		for _, command := range []string{"off", "on"} {
 			out := s.runInjector(t, command, "-n", nsShop)
 			found := obeyed.FindStringSubmatch(out)

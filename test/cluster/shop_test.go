@@ -27,7 +27,13 @@ func (s *story) startShop(t *testing.T) {
 	for _, pod := range pods {
 		s.seeNativeSidecar(t, pod)
 	}
+	begin = time.Now()
 	s.startCrowds(t)
+	failed := 0
+	for _, c := range s.crowds() {
+		failed += c.tally(t).Failed
+	}
+	s.report.note("its first users", "%d failed, in %.0f s", failed, time.Since(begin).Seconds())
 }
 
 func (s *story) seeNativeSidecar(t *testing.T, pod corev1.Pod) {
