@@ -14,6 +14,10 @@ const (
 
 var fates = [...]string{unsent: "graylane-unsent", unanswered: "graylane-unanswered"}
 
+// Fate is how Connection says what became of a request that ended with e, "" if there is nothing to say: for who answers in
+// the place of a sidecar.
+func Fate(e *Error) string { return fates[fateOf(e)] }
+
 // fateOf is what becomes of a request that ended with e.
 func fateOf(e *Error) fate {
 	switch {

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,9 +14,10 @@ import (
 	"graylane/internal/http1"
 )
 
-// HTTP1Config is cfg for an http1.Origin that leads here.
+// HTTP1Config is cfg for an http1.Origin that leads here. It believes what the bridge
+// says of requests that were not answered.
 func (o *Origin) HTTP1Config(cfg http1.OriginConfig) http1.OriginConfig {
-	cfg.Dial, cfg.MaxIdle = o.DialHTTP1, -1
+	cfg.Dial, cfg.MaxIdle, cfg.Sidecar = o.DialHTTP1, -1, true
 	return cfg
 }
 
@@ -51,7 +53,6 @@ func (o *Origin) bridging() *http.Server {
 			ReadHeaderTimeout:            time.Minute, // far more than sending takes that has begun
 			MaxHeaderBytes:               maxReplyHead,
 		}
-		o.bridge.SetKeepAlivesEnabled(false)
 	}
 	return o.bridge
 }
@@ -62,15 +63,26 @@ type bridge struct {
 	buffers sync.Pool // of *[bufferSize]byte
 }
 
-// ServeHTTP serves one request. Its limits were kept by who has sent it.
+// ServeHTTP serves one request, whose sender closes the connection. Its limits were
+// kept by that one, which also sends it elsewhere if that may be.
 func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 always can
 	dropHopFields(r.Header)
 	x := newExchange(w, r, &b.buffers, 0)
 	if err := x.Send(b.origin); err != nil {
-		x.Fail(err)
+		b.fail(x, err)
 	}
 	x.finish()
+}
+
+// fail answers as a sidecar does.
+func (*bridge) fail(x *Exchange, err error) {
+	if e, ok := errors.AsType[*http1.Error](err); ok {
+		if option := http1.Fate(e); option != "" {
+			x.SetReply("Connection", option)
+		}
+	}
+	x.Fail(err)
 }
 
 // pair is two connections that lead to each other.

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -72,5 +73,31 @@ func TestAStrangerIsNotBelievedThatItGotNothing(t *testing.T) {
 	}
 	if resp.StatusCode != http.StatusBadGateway || resp.Header[unsentHeader] != nil {
 		t.Errorf("got %d with %v, want 502 and nothing about it", resp.StatusCode, resp.Header)
+	}
+}
+
+// What is sent as HTTP/2 for a caller of HTTP/1 is not answered for good either.
+func TestABridgeTellsWhatBecameOfARequest(t *testing.T) {
+	dying := rawOrigin(t, func(r *raw, _ uint32, _ int) { r.end() })
+	for _, tt := range []struct {
+		name, origin, method  string
+		retryable, repeatable bool
+	}{
+		{"an app that is away", callee(t, closed(t)), "POST", true, false},
+		{"an app that dies", callee(t, dying), "PUT", false, true},
+		{"an app that dies of what may not be repeated", callee(t, dying), "POST", false, false},
+		{"an origin that dies", dying, "PUT", false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr, errs := bridged(t, tt.origin, http1.OriginConfig{Sidecar: true})
+			resp := say(t, addr, tt.method+" / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx")
+			e, ok := errors.AsType[*http1.Error](<-errs)
+			if !ok || e.Retryable != tt.retryable || e.Repeatable && !e.Retryable != tt.repeatable {
+				t.Errorf("got %+v, want one that may be tried elsewhere: %v, repeated: %v", e, tt.retryable, tt.repeatable)
+			}
+			if resp.StatusCode != http.StatusBadGateway || resp.Header["Connection"] != nil {
+				t.Errorf("the caller got %d with %v, want 502 that says no more", resp.StatusCode, resp.Header)
+			}
+		})
 	}
 }
