@@ -96,12 +96,12 @@ const (
 func (o *Origin) reserve() (*link, claim) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.tidy()
 	for _, l := range o.links {
 		if l.reserve() {
 			return l, reserved
 		}
 	}
+	o.tidy()
 	if o.coming != nil {
 		return o.coming, later
 	}
