@@ -18,6 +18,7 @@ func (p Patch) separate(doc, pod *yaml.Node) {
 				break
 			}
 		}
+		changed[n] = true // what another takes the place of
 	}
 	unshare(doc, changed)
 }

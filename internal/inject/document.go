@@ -77,6 +77,8 @@ func write(doc *yaml.Node, was []byte) ([]byte, error) {
 	if json.Valid(was) {
 		return toJSON(doc.Content[0])
 	}
+	spellNulls(doc, false)
+	moveComments(doc)
 	var out bytes.Buffer
 	if was[0] == ' ' || was[0] == '\t' {
 		out.WriteByte('\n') // it began in the line of the separator
@@ -93,6 +95,36 @@ func write(doc *yaml.Node, was []byte) ([]byte, error) {
 		return bytes.ReplaceAll(out.Bytes(), []byte("\n"), []byte("\r\n")), nil
 	}
 	return out.Bytes(), nil
+}
+
+// spellNulls writes out what is left empty between braces and brackets: the library would make empty texts of it.
+func spellNulls(n *yaml.Node, flow bool) {
+	flow = flow || n.Style&yaml.FlowStyle != 0
+	if flow && n.Kind == yaml.ScalarNode && n.Value == "" && n.ShortTag() == "!!null" {
+		n.Value = "null"
+	}
+	for _, item := range n.Content {
+		spellNulls(item, flow)
+	}
+}
+
+// moveComments puts what stood behind braces or brackets, which are gone, where a block has it: behind its key, or above.
+func moveComments(n *yaml.Node) {
+	if n.Style&yaml.FlowStyle != 0 {
+		return // so is all that it holds
+	}
+	for i, item := range n.Content {
+		moveComments(item)
+		if item.LineComment == "" || item.Style&yaml.FlowStyle != 0 || item.Kind != yaml.MappingNode && item.Kind != yaml.SequenceNode {
+			continue
+		}
+		if n.Kind == yaml.MappingNode {
+			n.Content[i-1].LineComment = item.LineComment
+		} else {
+			item.HeadComment = item.LineComment
+		}
+		item.LineComment = ""
+	}
 }
 
 // unixLines takes the \r off that Windows ends lines with: the library would make empty lines of it.

@@ -81,6 +81,25 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
+func TestCommentsStayWhereTheyAre(t *testing.T) {
+	got := added(t, "apiVersion: v1\nkind: List\nitems: [] # nothing\n---\n"+smallPod+"---\n{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: app}]}} # all\n"+
+		"---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: app}]}} # one\n", 3)
+	for _, want := range []string{"items: [] # nothing\n", "metadata: # ours\n  name: users\n", "\nspec:\n", "} # all\n", "} # one\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestWhatIsEmptyStaysEmpty(t *testing.T) {
+	got := added(t, smallPod+"later: {a, b: , c: [d: ], e: ''}\nmore:\n  g:\n  h: # none\n", 1)
+	for _, want := range []string{"{a: null, b: null, c: [{d: null}], e: ''}", "  g:\n  h: # none\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
 func TestJSONStaysJSON(t *testing.T) {
 	const text = `{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "users", "annotations": {"a": "<&> é \u0007 \\ \" yes"}},
 		"spec": {"containers": [{"name": "app", "args": ["1", "true", "null", "~"]}], "later": [1.50, 1e3, 12345678901234567890, true, null, {}, []]}}`

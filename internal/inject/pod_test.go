@@ -53,7 +53,7 @@ func checkGolden(t *testing.T, golden string, got []byte) {
 	}
 }
 
-func inputs(t *testing.T, folder string) []string {
+func inputs(t testing.TB, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
