@@ -45,11 +45,10 @@ func (m *Metrics) Names(services, tags []string) {
 	known := either(now, m.names)
 	m.names = now
 
-	gone := make(map[string]bool)
 	m.requests.drop(func(k requestKey) bool { return known.lack(k.service, k.tag) }, func(k requestKey) {
 		m.vectors.requests.DeleteLabelValues(k.direction.String(), k.service, k.tag, k.reason, k.class)
-		if !known.services[k.service] {
-			gone[k.service] = true
+		if !known.services[k.service] { // then nothing else counts there
+			m.vectors.durations.DeleteLabelValues(k.direction.String(), k.service)
 		}
 	})
 	m.fallbacks.drop(func(k fallbackKey) bool { return known.lack(k.service, k.tag) }, func(k fallbackKey) {
@@ -58,9 +57,6 @@ func (m *Metrics) Names(services, tags []string) {
 	m.leaks.drop(func(k leakKey) bool { return known.lack(k.service, k.tag) }, func(k leakKey) {
 		m.vectors.leaks.DeleteLabelValues(k.service, k.tag, k.action)
 	})
-	for service := range gone {
-		m.vectors.durations.DeletePartialMatch(prometheus.Labels{"service": service})
-	}
 }
 
 // vectors are those whose series come and go.
