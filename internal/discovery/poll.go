@@ -33,7 +33,7 @@ func poll(ctx context.Context, ask question, to Sink, doubts <-chan struct{}) {
 		if ctx.Err() != nil {
 			return
 		}
-		wait := retry
+		wait, listen := retry, doubts
 		retry = min(2*retry, mostRetry)
 		switch {
 		case err == nil:
@@ -43,8 +43,9 @@ func poll(ctx context.Context, ask question, to Sink, doubts <-chan struct{}) {
 			to.Partial(targets, err)
 		default:
 			to.Stale(err)
+			listen = nil // nobody doubts more than we do, and servers that are down are not to be asked more often
 		}
-		if !sleep(ctx, wait, doubts) || !sleep(ctx, leastTTL-time.Since(asked), nil) {
+		if !sleep(ctx, wait, listen) || !sleep(ctx, leastTTL-time.Since(asked), nil) {
 			return
 		}
 	}

@@ -65,6 +65,32 @@ func TestPollAsksAgainAtOnceWhenTheAnswerIsInDoubt(t *testing.T) {
 	})
 }
 
+// Name servers that are down are asked in pauses that double, however many endpoints
+// are not there.
+func TestPollIsInNoMoreDoubtThanAFailureLeavesItIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, doubts := time.Now(), make(chan struct{}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		var at []float64
+		poll(ctx, func(context.Context) ([]upstream.Target, time.Duration, error) {
+			if at = append(at, time.Since(begin).Seconds()); len(at) == 5 {
+				stop()
+			}
+			select {
+			case doubts <- struct{}{}:
+			default:
+			}
+			if len(at) == 4 {
+				return targetsOf("a:1"), 30 * time.Second, nil
+			}
+			return nil, 0, errors.New("SERVFAIL")
+		}, &sink{}, doubts)
+		if diff := cmp.Diff(at, []float64{0, 1, 3, 7, 8}); diff != "" {
+			t.Errorf("asked at other times (-got +want):\n%s", diff)
+		}
+	})
+}
+
 func TestPollAsksAgainWhenTheAnswerIsGoodNoLonger(t *testing.T) {
 	some := targetsOf("a:1")
 	bad := errors.New("SERVFAIL")
