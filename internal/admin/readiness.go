@@ -25,18 +25,13 @@ func NewReadiness(tasks ...string) *Readiness {
 
 // Done says that the task is done. It panics on a name that NewReadiness was not
 // given, since such a sidecar would never get ready.
-func (r *Readiness) Done(task string) { r.set(task, true) }
-
-// Undo makes the task pending again. It panics like Done.
-func (r *Readiness) Undo(task string) { r.set(task, false) }
-
-func (r *Readiness) set(task string, done bool) {
+func (r *Readiness) Done(task string) {
 	if !slices.Contains(r.tasks, task) {
 		panic(fmt.Sprintf("readiness has no task %q", task))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.done[task] = done
+	r.done[task] = true
 }
 
 // Drain makes the sidecar unready for good: Pending has "draining" from now on.

@@ -23,7 +23,6 @@ func TestReadinessTellsWhatIsPending(t *testing.T) {
 		{"one is done", func(r *admin.Readiness) { r.Done("listeners") }, 503, "policy\n"},
 		{"the order is that of the tasks", func(r *admin.Readiness) { r.Done("policy") }, 503, "listeners\n"},
 		{"all are done", func(r *admin.Readiness) { r.Done("policy"); r.Done("listeners"); r.Done("policy") }, 200, "ok\n"},
-		{"one is undone", func(r *admin.Readiness) { r.Done("policy"); r.Done("listeners"); r.Undo("policy") }, 503, "policy\n"},
 		{"draining", func(r *admin.Readiness) { r.Done("policy"); r.Done("listeners"); r.Drain() }, 503, "draining\n"},
 		{"draining is for good", func(r *admin.Readiness) { r.Drain(); r.Drain(); r.Done("policy"); r.Done("listeners") }, 503, "draining\n"},
 	}
@@ -55,7 +54,6 @@ func TestReadinessFromManyGoroutines(t *testing.T) {
 	for _, task := range tasks {
 		wg.Go(func() {
 			for range 100 {
-				r.Undo(task)
 				r.Pending()
 				r.Done(task)
 			}
