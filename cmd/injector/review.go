@@ -54,6 +54,9 @@ func (r *reviewer) routes() *http.ServeMux {
 // cluster may post some, and the injector must not run out of memory, or no pod starts.
 const maxReview = 4 << 20
 
+// bodyTime is what a review that has room has to come in whole: others wait for that room. The API server sends all at once.
+const bodyTime = 2 * time.Second
+
 // patience is how long a review waits for others to be answered; the API server gives up after five seconds.
 const patience = 5 * time.Second
 
@@ -76,6 +79,7 @@ func (r *reviewer) handle(judge judge) http.HandlerFunc {
 			return
 		}
 		defer r.room.Release(size)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // fails if it is closed, as reading then does
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
 		if err != nil {
 			http.Error(w, fmt.Sprintf("read the review: %v", err), http.StatusRequestEntityTooLarge)
