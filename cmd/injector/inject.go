@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +70,11 @@ func injectFiles(cmd *cobra.Command, files []string, options inject.Options) err
 	}
 	for i, out := range outputs {
 		if i > 0 {
-			fmt.Fprintln(cmd.OutOrStdout(), "---")
+			separator := "---\n"
+			if !bytes.HasSuffix(outputs[i-1], []byte("\n")) {
+				separator = "\n---\n"
+			}
+			fmt.Fprint(cmd.OutOrStdout(), separator)
 		}
 		if _, err := cmd.OutOrStdout().Write(out); err != nil {
 			return fmt.Errorf("print the manifests: %w", err)

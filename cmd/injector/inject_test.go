@@ -46,6 +46,17 @@ func TestManifestsComeOutWithTheSidecar(t *testing.T) {
 	}
 }
 
+func TestFilesThatEndInTheMiddleOfALineStayApart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("kind: ConfigMap"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := run(t, "kind: Secret", "inject", "--image", "i", "-f", file, "-f", "-")
+	if want := "kind: ConfigMap\n---\nkind: Secret"; code != 0 || out != want {
+		t.Errorf("exit code %d, %s: got %q, want %q", code, errOut, out, want)
+	}
+}
+
 func TestNothingIsPrintedWhenAPodIsRefused(t *testing.T) {
 	bad := strings.Replace(pod, "{name: users}", "{name: users, annotations: {graylane.dev/edge: perhaps}}", 1)
 	code, out, errOut := run(t, pod+"---\n"+bad, "inject", "--image", "i", "-f", "-")
