@@ -72,6 +72,8 @@ func (x *Exchange) appendStatus(b []byte, status int) []byte {
 // appendConnection tells the caller what will become of its connection.
 func (x *Exchange) appendConnection(b []byte) []byte {
 	switch {
+	case !x.keep && x.server.cfg.Sidecars && x.server.draining.Load():
+		return appendLine(b, "Connection", "close, "+leaving)
 	case !x.keep:
 		return appendLine(b, "Connection", "close")
 	case x.Req.minor == 0:

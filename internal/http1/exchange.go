@@ -92,6 +92,9 @@ func (x *Exchange) Replied() bool { return x.replied }
 // reply; 0 if none came.
 func (x *Exchange) Waited() time.Duration { return x.waited }
 
+// Leaving says that the reply came from a sidecar that is about to end, as those of HTTP/1 say.
+func (x *Exchange) Leaving() bool { return x.reply.leaving }
+
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of all of that name.
 // It is for fields of the message, not for those of the connection.
 func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(value)) }

@@ -140,3 +140,42 @@ func TestALongRequestIsNotSentElsewhere(t *testing.T) {
 		t.Errorf("the caller got %q, want 502", got)
 	}
 }
+
+func TestASidecarThatDrainsSaysThatItLeaves(t *testing.T) {
+	for name, tt := range map[string]struct {
+		drain, sidecar, want bool
+	}{
+		"it drains":                  {drain: true, sidecar: true, want: true},
+		"it does not":                {sidecar: true},
+		"what drains is no endpoint": {drain: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := NewOrigin(listen(t, func(c *peer) {
+				c.message()
+				c.say("HTTP/1.1 200 OK⏎Content-Length: 0⏎⏎")
+			}), OriginConfig{})
+			t.Cleanup(app.Close)
+			callee, to := serve(t, Config{Sidecars: true, CloseOnDrain: true}, sendTo(app))
+			if tt.drain {
+				callee.Drain()
+			}
+			o := NewOrigin(to, OriginConfig{Sidecar: tt.sidecar})
+			t.Cleanup(o.Close)
+			leaving := make(chan bool, 1)
+			_, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
+				if err := x.Send(o); err != nil {
+					t.Error(err)
+				}
+				leaving <- x.Leaving()
+			}))
+			c := dial(t, addr)
+			c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+			if got := <-leaving; got != tt.want {
+				t.Errorf("leaving: got %v, want %v", got, tt.want)
+			}
+			if got := c.head(); strings.Contains(got, "Connection:") {
+				t.Errorf("the caller got %q, want nothing of another connection", got)
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ const maxOptions = 64 // far more than anybody sends; each is looked for among a
 type options struct {
 	close, keepAlive, upgrade bool
 	fate                      fate
+	leaving                   bool
 }
 
 // readOptions reads the Connection lines and marks the fields that they name as meant for this hop,
@@ -40,6 +41,8 @@ func (h *head) readOptions(keep []string) (o options, err error) {
 				o.fate = unsent
 			case equalFold(option, fates[unanswered]):
 				o.fate = unanswered
+			case equalFold(option, leaving):
+				o.leaving = true
 			case !protect(keep, option):
 				h.markHop(option)
 			}

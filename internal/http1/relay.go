@@ -74,7 +74,7 @@ func (x *Exchange) checkReply(n int) error {
 	p.head.raw = p.head.raw[:n]
 	err := p.inspect(&x.Req)
 	if !x.to.origin.cfg.Sidecar {
-		p.fate = answered
+		p.fate, p.leaving = answered, false
 	}
 	if err != nil || !p.exact {
 		return err

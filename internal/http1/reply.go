@@ -20,6 +20,7 @@ type reply struct {
 	framing   framing
 	length    int64
 	keepAlive bool
+	leaving   bool  // the sidecar that answers is about to end
 	fate      fate  // of the request, by a sidecar whose app did not answer
 	patience  int64 // seconds for which the origin says it keeps the connection; 0: it does not say
 }
@@ -86,6 +87,7 @@ func (p *reply) inspect(r *Request) error {
 	if err != nil {
 		return err
 	}
+	p.leaving = o.leaving
 	if p.status >= 500 {
 		p.fate = o.fate
 	}

@@ -88,6 +88,10 @@ func (x *Exchange) Status() int { return x.status }
 // of its final reply; 0 if none came.
 func (x *Exchange) Waited() time.Duration { return x.waited }
 
+// Leaving says that the reply came from a sidecar that is about to end. One of HTTP/2 says so by GOAWAY, on its connection
+// and not on a reply.
+func (x *Exchange) Leaving() bool { return false }
+
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of
 // all of that name.
 func (x *Exchange) SetReply(name, value string) {

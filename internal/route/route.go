@@ -64,7 +64,7 @@ func (w *Way) try(r *mark.Request, v *policy.Version) error {
 	for ep := pick.Next(w.Now()); ep != nil; ep = pick.Next(w.Now()) {
 		r.Record.Endpoint = ep.Address
 		err = Relay(r.X, ep.Origin(w.Caller))
-		pick.End(upstream.Result{Now: w.Now(), Status: r.X.Status(), Waited: r.X.Waited(), Err: err})
+		pick.End(upstream.Result{Now: w.Now(), Status: r.X.Status(), Waited: r.X.Waited(), Err: err, Leaving: r.X.Leaving()})
 		if !elsewhere(err) {
 			return err
 		}

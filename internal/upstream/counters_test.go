@@ -19,8 +19,13 @@ func TestAnEndpointThatCannotBeReachedCastsDoubtOnItsSource(t *testing.T) {
 	if doubts != 1 {
 		t.Errorf("got %d doubts, want one, for the endpoint that could not be connected to", doubts)
 	}
+	pick := g.Pick(0)
+	pick.Next(r.clock)
+	if pick.End(Result{Now: r.clock, Status: 200, Leaving: true}); doubts != 2 {
+		t.Errorf("got %d doubts, want another, for the endpoint that is about to end", doubts)
+	}
 	g.Set(nil)
-	if g.Counts(); doubts != 2 {
+	if g.Counts(); doubts != 3 {
 		t.Errorf("got %d doubts, want another, for the request that there is no endpoint for", doubts)
 	}
 }

@@ -50,6 +50,8 @@ type Exchange interface {
 	// Waited is the time from the request's being sent, by the last Send, to the head
 	// of its reply; 0 if none came.
 	Waited() time.Duration
+	// Leaving says that the reply came from a sidecar that is about to end.
+	Leaving() bool
 }
 
 // Head is the head of a request, read and edited in place. Names are matched in

@@ -85,11 +85,12 @@ func (p *Pick) Full() bool { return p.full }
 
 // Result is what became of a request to an endpoint.
 type Result struct {
-	Now    time.Time
-	Status int           // of its reply; 0: there was none
-	Waited time.Duration // from the request's being sent to the head of the reply
-	Err    error         // of sending
-	Dialed bool          // a connection was all that was asked for: without Err it was made
+	Now     time.Time
+	Status  int           // of its reply; 0: there was none
+	Waited  time.Duration // from the request's being sent to the head of the reply
+	Err     error         // of sending
+	Leaving bool          // the endpoint is about to end
+	Dialed  bool          // a connection was all that was asked for: without Err it was made
 }
 
 // End says what became of the request to the endpoint that Next returned last.
@@ -106,7 +107,7 @@ func (p *Pick) End(r Result) {
 		ep.latency.add(r.Now, r.Waited)
 	}
 	ep.report(p.began, r.Now, o, r.why())
-	if o == unreached {
+	if o == unreached || r.Leaving {
 		p.group.doubtSource()
 	}
 }
