@@ -93,7 +93,7 @@ func (t *tcpContest) round(c contestant, first bool) (samples, error) {
 			return nil, err
 		}
 		s[f.speed] = float64(m.Bytes) / 1e9 / m.Seconds
-		s[foreign] = max(s[foreign], spent.foreign)
+		s[foreign] += spent.foreign / float64(len(flows()))
 		if p != nil {
 			s[f.cpu] = float64(spent.cpu.Microseconds()) / 1e3 / (float64(m.All) / 1e9)
 		}
