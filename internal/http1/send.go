@@ -23,7 +23,7 @@ func (x *Exchange) Send(o *Origin) error {
 		return &Error{Op: "send", Addr: o.addr, Reason: NoReply, Err: errReplied}
 	}
 	fresh := false // a kept connection has failed: another may be no better
-	for again := 0; ; {
+	for again, deaf := 0, 0; ; {
 		if e := x.connect(o, fresh); e != nil {
 			if again > 0 { // an earlier try may have reached the origin
 				e.Retryable, e.Repeatable = false, true
@@ -42,7 +42,10 @@ func (x *Exchange) Send(o *Origin) error {
 		switch {
 		case v == stale:
 			o.ended(x.to.idle)
-		case v == unheard:
+		case v == unheard && (x.to.reused || deaf < mostDeaf):
+			if !x.to.reused {
+				deaf++
+			}
 			fresh = true
 		case v == repeatable && again < o.cfg.Retries:
 			fresh = true
@@ -52,6 +55,10 @@ func (x *Exchange) Send(o *Origin) error {
 		}
 	}
 }
+
+// mostDeaf is how many more connections are made where new ones are closed before a byte was taken, by an origin that waits
+// less long than a busy machine takes to send the first.
+const mostDeaf = 2
 
 var errReplied = errors.New("the request was answered, or partly sent, already")
 
@@ -111,9 +118,7 @@ func (x *Exchange) judge(err error) (verdict, *Error) {
 	case e.Reason != OriginClosed || t.heard:
 	case t.wire.unheard(t.before):
 		e.Retryable = true
-		if t.reused {
-			return unheard, e
-		}
+		return unheard, e
 	case t.reused && e.Repeatable:
 		return repeatable, e
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -38,7 +39,8 @@ type wire struct {
 	asked struct { // arguments and result of tryAsk
 		reused, sent, stale bool
 	}
-	sent                       uint64 // bytes written in all
+	sent                       uint64      // bytes written in all
+	broken                     atomic.Bool // by something else than the peer's regular end
 	vec                        vector
 	onRead, onWrite, onReadAsk func(fd uintptr) bool
 }
@@ -168,7 +170,16 @@ func (w *wire) tryRead(fd uintptr) bool {
 		w.release()
 		return false
 	}
+	w.notice(w.in.errno)
 	return true
+}
+
+// notice remembers that an operation failed for another reason than that the peer has ended the
+// connection. The kernel says so once, to whoever asks first.
+func (w *wire) notice(errno syscall.Errno) {
+	if errno != 0 && errno != syscall.EPIPE {
+		w.broken.Store(true)
+	}
 }
 
 // write sends all of a, then all of b.
@@ -194,6 +205,7 @@ func (w *wire) writeNow(a []byte) (int, bool) {
 		return 0, true
 	}
 	if errno != 0 {
+		w.notice(errno)
 		return 0, false
 	}
 	w.sent += uint64(n)
@@ -217,6 +229,7 @@ func (w *wire) tryWrite(fd uintptr) bool {
 			return false
 		}
 		if o.errno != 0 {
+			w.notice(o.errno)
 			break
 		}
 		w.sent += uint64(n)
@@ -272,9 +285,14 @@ func (w *wire) quiet() bool {
 	return errno == syscall.EAGAIN
 }
 
-// unheard says for certain that the peer's kernel took none of the bytes written since sent was
-// before: nobody can have acted on them.
+// unheard says for certain that the peer's kernel had taken none of the bytes written since sent was
+// before when the peer closed the connection: nobody can have acted on them. The end of a connection
+// brings with it how much was taken until then. A reset does not, and kernels delay what they would
+// have said of bytes that were read long since: after one nothing is certain.
 func (w *wire) unheard(before uint64) bool {
+	if w.broken.Load() {
+		return false
+	}
 	n, ok := acknowledged(w.fd)
 	const syn = 1 // the handshake counts as a byte
 	return ok && n <= before+syn
