@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,21 +29,34 @@ func passUrgent(to, from *net.TCPConn) (int, error) {
 	err = source.Control(func(fd uintptr) {
 		_, _, tried = unix.Recvfrom(int(fd), urgent[:], unix.MSG_OOB)
 	})
-	if err := errors.Join(err, os.NewSyscallError("recv", tried)); err != nil {
+	passed := 0
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	err = target.Write(func(fd uintptr) bool {
-		tried = unix.Send(int(fd), urgent[:], unix.MSG_OOB)
-		return !errors.Is(tried, unix.EAGAIN)
-	})
-	if err := errors.Join(err, os.NewSyscallError("send", tried)); err != nil {
-		return 0, err
+	case errors.Is(tried, unix.EAGAIN), errors.Is(tried, unix.EINVAL):
+		// Another one is coming, and the kernel has dropped this one for it.
+	case tried != nil:
+		return 0, os.NewSyscallError("recv", tried)
+	default:
+		if err := sendUrgent(target, urgent[:]); err != nil {
+			return 0, err
+		}
+		passed = 1
 	}
 	var behind [512]byte
 	n, err := from.Read(behind[:])
 	if err != nil {
-		return 1, err
+		return passed, err
 	}
 	n, err = to.Write(behind[:n])
-	return 1 + n, err
+	return passed + n, err
+}
+
+func sendUrgent(target syscall.RawConn, b []byte) error {
+	var tried error
+	err := target.Write(func(fd uintptr) bool {
+		tried = unix.Send(int(fd), b, unix.MSG_OOB)
+		return !errors.Is(tried, unix.EAGAIN)
+	})
+	return errors.Join(err, os.NewSyscallError("send", tried))
 }

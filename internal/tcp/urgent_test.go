@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"errors"
 	"net"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestUrgentBytesStayUrgentAndHoldNothingUp(t *testing.T) {
 				if before != "" {
 					write(t, sender, before)
 				}
-				sendUrgent(t, sender, '!')
+				sayUrgent(t, sender, '!')
 				write(t, sender, "behind")
 				expect(t, receiver, before)
 				if got := urgentByte(t, receiver); got != '!' {
@@ -38,7 +39,18 @@ func TestUrgentBytesStayUrgentAndHoldNothingUp(t *testing.T) {
 	}
 }
 
-func sendUrgent(t *testing.T, conn *net.TCPConn, b byte) {
+// Of several that come at once the kernel keeps the last, and may be asked too late.
+func TestAnUrgentByteThatIsGoneIsPassedOver(t *testing.T) {
+	pair := relay(t, &Relay{})
+	sender, from := connected(t)
+	write(t, sender, "behind")
+	if n, err := passUrgent(pair.caller, from); n != len("behind") || err != nil {
+		t.Errorf("got %d, %v, want the %d bytes behind it", n, err, len("behind"))
+	}
+	expect(t, pair.origin, "behind")
+}
+
+func sayUrgent(t *testing.T, conn *net.TCPConn, b byte) {
 	t.Helper()
 	control(t, conn, func(fd int) error { return unix.Send(fd, []byte{b}, unix.MSG_OOB) })
 }
@@ -47,8 +59,14 @@ func urgentByte(t *testing.T, conn *net.TCPConn) byte {
 	t.Helper()
 	var b [1]byte
 	control(t, conn, func(fd int) error {
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}, int(patience.Milliseconds())); err != nil {
-			return err
+		for {
+			_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}, int(patience.Milliseconds()))
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, unix.EINTR) {
+				return err
+			}
 		}
 		_, _, err := unix.Recvfrom(fd, b[:], unix.MSG_OOB)
 		return err
