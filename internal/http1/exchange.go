@@ -85,9 +85,6 @@ func (x *Exchange) end() {
 // Status is that of the reply that went to the caller, 0 if none did.
 func (x *Exchange) Status() int { return x.status }
 
-// Replied says that a reply has begun; interim ones do not count.
-func (x *Exchange) Replied() bool { return x.replied }
-
 // Waited is the time from the request's being sent, by the last Send, to the head of its final
 // reply; 0 if none came.
 func (x *Exchange) Waited() time.Duration { return x.waited }

@@ -75,14 +75,8 @@ func (r *Request) pathAndQuery() []byte {
 	return r.head.raw[r.path.from:r.path.to:r.path.to]
 }
 
-// Absolute says that the target came in absolute-form, as to a proxy.
-func (r *Request) Absolute() bool { return r.form == absoluteForm }
-
 // Connect says that the method is CONNECT.
 func (r *Request) Connect() bool { return r.form == authorityForm }
-
-// Upgrade says that the caller asks for another protocol and that this will be passed on.
-func (r *Request) Upgrade() bool { return r.upgrade }
 
 // Get is the value of the first line of that name, nil if there is none.
 func (r *Request) Get(name string) []byte { return r.head.get(name) }
