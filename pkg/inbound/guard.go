@@ -62,9 +62,16 @@ func (i *Inbound) redirect(c *call) {
 var guarded = []byte("1")
 
 // isProbe reports whether the kubelet asks for the health of the app beside us.
-// Anyone can say so; what it saves a caller is to be decided and counted.
+// Anyone can say so, which saves him to be decided, counted and guarded. So it is
+// for what a kubelet does alone: a GET without a body, or the health check of gRPC.
 func isProbe(head upstream.Head) bool {
-	return bytes.HasPrefix(head.Get("User-Agent"), []byte("kube-probe/"))
+	if !bytes.HasPrefix(head.Get("User-Agent"), []byte("kube-probe/")) {
+		return false
+	}
+	if string(head.Method()) == "POST" {
+		return string(head.Path()) == "/grpc.health.v1.Health/Check"
+	}
+	return string(head.Method()) == "GET" && head.Get("Content-Length") == nil && head.Get("Transfer-Encoding") == nil
 }
 
 // probe hands a probe to the app, without a tag: it belongs to no chain.

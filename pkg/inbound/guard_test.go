@@ -158,6 +158,34 @@ func TestProbesAreNeitherDecidedNorCounted(t *testing.T) {
 	}
 }
 
+func TestTheNameAloneMakesNoProbe(t *testing.T) {
+	for _, c := range []struct {
+		name, method, path, body string
+		counted                  bool
+	}{
+		{"a probe", "GET", "/health", "", false},
+		{"a probe of gRPC", "POST", "/grpc.health.v1.Health/Check", "x", false},
+		{"a GET with a body", "GET", "/health", "x", true},
+		{"a POST", "POST", "/pay", "", true},
+		{"a DELETE", "DELETE", "/users/1", "", true},
+	} {
+		p := newPod(t, trusting)
+		req, err := http.NewRequestWithContext(t.Context(), c.method, p.url+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("User-Agent", "kube-probe/1.34")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := strings.Contains(p.metrics(t), "graylane_requests_total{"); got != c.counted {
+			t.Errorf("%s: counted: %v, want %v", c.name, got, c.counted)
+		}
+	}
+}
+
 func TestTheNameOfAProbeOpensNoTrace(t *testing.T) {
 	p := newPod(t, trusting)
 	p.call(t, "X-Gray", "gray", "Traceparent", parent)

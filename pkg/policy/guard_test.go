@@ -35,6 +35,8 @@ services:
 		{"a path that begins like it", "gray", "base", "/metricsx", "10.1.0.1", 8080, true},
 		{"a path that hides", "gray", "base", "/v1/../%6detrics", "10.1.0.1", 8080, false},
 		{"a path that leads out of it", "gray", "base", "/metrics/../v1", "10.1.0.1", 8080, true},
+		{"and as some apps read it", "gray", "base", "/metrics/..;/v1", "10.1.0.1", 8080, true},
+		{"and as others do", "gray", "base", "/metrics/..%5cv1", "10.1.0.1", 8080, true},
 		{"a path written with a slash", "gray", "base", "/a", "10.1.0.1", 8080, false},
 		{"a caller who is let pass", "gray", "base", "/v1", "10.9.1.1", 8080, false},
 		{"the same as IPv4 in IPv6", "gray", "base", "/v1", "::ffff:10.9.1.1", 8080, false},

@@ -1,9 +1,12 @@
 package policy
 
+import "bytes"
+
 // normalPath appends the form of path that rules see to dst: escapes decoded
 // once, runs of slashes one slash, dot segments resolved (RFC 3986 section
-// 5.2.4, applied after decoding, so that %2e%2e and %2F hide nothing). What is
-// forwarded stays as it was sent.
+// 5.2.4, applied after decoding, so that %2e%2e and %2F hide nothing). A backslash is
+// a slash, and parameters do not hide a dot segment (`..;x`), since some apps read
+// them so. What is forwarded stays as it was sent.
 func normalPath(dst, path []byte) []byte {
 	start := len(dst)
 	if len(path) == 0 || path[0] != '/' {
@@ -14,7 +17,7 @@ func normalPath(dst, path []byte) []byte {
 		segment := len(dst)
 		for ; i < len(path); i++ {
 			c, width := unescape(path[i:])
-			if c == '/' {
+			if c == '/' || c == '\\' {
 				break
 			}
 			dst = append(dst, c)
@@ -25,7 +28,7 @@ func normalPath(dst, path []byte) []byte {
 			_, width := unescape(path[i:])
 			i += width
 		}
-		switch string(dst[segment:]) {
+		switch string(dots(dst[segment:])) {
 		case "", ".":
 			dst = dst[:segment]
 		case "..":
@@ -39,6 +42,14 @@ func normalPath(dst, path []byte) []byte {
 	return dst
 }
 
+// dots gives a dot segment without its parameters, and any other as it is.
+func dots(segment []byte) []byte {
+	if name, _, _ := bytes.Cut(segment, []byte(";")); string(name) == "." || string(name) == ".." {
+		return name
+	}
+	return segment
+}
+
 // isNormal tells whether path is in that form already, as most are. It may say
 // no for one that is.
 func isNormal(path []byte) bool {
@@ -46,7 +57,7 @@ func isNormal(path []byte) bool {
 		return true
 	}
 	for i, c := range path {
-		if c == '%' || c == '/' && i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.') {
+		if c == '%' || c == '\\' || c == '/' && i+1 < len(path) && (path[i+1] == '/' || path[i+1] == '.') {
 			return false
 		}
 	}

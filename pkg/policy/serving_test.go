@@ -132,6 +132,9 @@ services:
 		{"//crs/1", "users", "refused"},
 		{"/crs/x/../../crs/1", "users", "refused"},
 		{"/crs%2F1", "users", "refused"},
+		{"/crs/..;/secret", "", ""},
+		{"/x/..;a=b/crs/1", "users", "refused"},
+		{"/crs%5C1", "users", "refused"},
 	} {
 		r := p.RouteFor([]byte(c.path))
 		if r == nil {
