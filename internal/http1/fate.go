@@ -25,6 +25,8 @@ func Fate(e *Error) string { return fates[fateOf(e)] }
 // fateOf is what becomes of a request that ended with e.
 func fateOf(e *Error) fate {
 	switch {
+	case e.Reason == BadReply:
+		return answered // it is there, and its people have to hear what is wrong with it
 	case e.Retryable:
 		return unsent
 	case e.Reason == OriginClosed:
@@ -44,6 +46,6 @@ func Unanswered(addr string, sent bool) *Error {
 }
 
 var (
-	errUnsent     = errors.New("the sidecar there could not connect to its app")
-	errUnanswered = errors.New("the app behind the sidecar there has closed its connection")
+	errUnsent     = errors.New("nothing of the request has reached the app there")
+	errUnanswered = errors.New("the app there has closed its connection")
 )

@@ -49,7 +49,7 @@ type edit struct {
 // that its app did not answer: that nothing of it has reached the app, or that the
 // app has closed its connection. They go no further than one hop: what an app says
 // with them is taken off, and so is what is believed. (HTTP/1 has options of
-// Connection for this.)
+// Connection for this, of the same names: http1.Fate.)
 const (
 	unsentHeader     = "Graylane-Unsent"
 	unansweredHeader = "Graylane-Unanswered"
@@ -137,11 +137,8 @@ func (x *Exchange) Fail(err error) {
 		return
 	}
 	if e, ok := errors.AsType[*http1.Error](err); ok && x.tells {
-		switch {
-		case e.Retryable:
-			x.SetReply(unsentHeader, "1")
-		case e.Reason == http1.OriginClosed:
-			x.SetReply(unansweredHeader, "1")
+		if fate := http1.Fate(e); fate != "" {
+			x.SetReply(fate, "1")
 		}
 	}
 	reset, ok := errors.AsType[streamError](err)

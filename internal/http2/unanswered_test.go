@@ -2,6 +2,7 @@ package http2
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,5 +100,32 @@ func TestABridgeTellsWhatBecameOfARequest(t *testing.T) {
 				t.Errorf("the caller got %d with %v, want 502 that says no more", resp.StatusCode, resp.Header)
 			}
 		})
+	}
+}
+
+// An app that is there, and speaks something else, is not away: whoever called it has to see why.
+func TestAnAppThatDoesNotSpeakHTTP2IsNotAway(t *testing.T) {
+	l := listen(t)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	app := l.Addr().String()
+	addr, errs := sending(t, callee(t, app), http1.OriginConfig{Sidecar: true})
+	resp, _ := do(t, request(t, http.MethodGet, "http://"+addr+"/", nil))
+	if err := <-errs; err != nil || resp.Header.Get("X-Graylane-Error") != http1.BadReply {
+		t.Errorf("behind a sidecar: got %v with %v, want the answer %s", err, resp.Header, http1.BadReply)
+	}
+	addr, errs = bridged(t, app, http1.OriginConfig{})
+	resp = say(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	<-errs
+	if got := resp.Header.Get("X-Graylane-Error"); resp.StatusCode != http.StatusBadGateway || got != http1.BadReply {
+		t.Errorf("behind the bridge: got %d, %q, want 502, %s", resp.StatusCode, got, http1.BadReply)
 	}
 }
