@@ -63,12 +63,13 @@ type bridge struct {
 	buffers sync.Pool // of *[bufferSize]byte
 }
 
-// ServeHTTP serves one request, whose sender closes the connection. Its limits were
-// kept by that one, which also sends it elsewhere if that may be.
+// ServeHTTP serves one request. Its limits were kept by who has sent it, and also
+// sends it elsewhere if that may be.
 func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 always can
 	dropHopFields(r.Header)
 	x := newExchange(w, r, &b.buffers, 0)
+	x.SetReply("Connection", "close")
 	if err := x.Send(b.origin); err != nil {
 		b.fail(x, err)
 	}
@@ -79,7 +80,7 @@ func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (*bridge) fail(x *Exchange, err error) {
 	if e, ok := errors.AsType[*http1.Error](err); ok {
 		if option := http1.Fate(e); option != "" {
-			x.SetReply("Connection", option)
+			x.SetReply("Connection", "close, "+option)
 		}
 	}
 	x.Fail(err)

@@ -175,3 +175,18 @@ func TestHTTP1IsToldWhatHasGoneWrongBehindTheBridge(t *testing.T) {
 		t.Errorf("got %q as a whole reply", body)
 	}
 }
+
+// Nobody takes the rest of a request that was answered early.
+func TestABridgeEndsWithTheReply(t *testing.T) {
+	app := origin(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	addr, errs := bridged(t, addrOf(app), http1.OriginConfig{})
+	resp := say(t, addr, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nsome")
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("got %d, want 401", resp.StatusCode)
+	}
+	select {
+	case <-errs:
+	case <-time.After(patience):
+		t.Error("the exchange waits for the rest of the request")
+	}
+}
