@@ -191,19 +191,16 @@ func TestWhatAnOriginHasReadIsSentOnce(t *testing.T) {
 	for _, rest := range []string{"x", strings.Repeat("x", 1<<20)} { // whole at once, and with more to come
 		var n atomic.Int64
 		o := NewOrigin(listen(t, func(c *peer) {
-			for {
-				if c.message() == "" {
-					return
-				}
-				c.say("HTTP/1.1 200 OK⏎Content-Length: 0⏎⏎")
-				if c.bytes(5) == "" {
-					return
-				}
-				n.Add(1)
-				_ = c.Conn.(*net.TCPConn).SetLinger(0)
-				_ = c.Close()
+			if c.message() == "" {
 				return
 			}
+			c.say("HTTP/1.1 200 OK⏎Content-Length: 0⏎⏎")
+			if c.bytes(5) == "" {
+				return
+			}
+			n.Add(1)
+			_ = c.Conn.(*net.TCPConn).SetLinger(0)
+			_ = c.Close()
 		}), OriginConfig{})
 		t.Cleanup(o.Close)
 		_, addr := serve(t, Config{}, sendTo(o))
