@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,7 +86,7 @@ func showReviews(out io.Writer, reviews []review) error {
 			fmt.Fprintln(out, f.Error())
 		}
 		for _, w := range r.Warnings {
-			w.Where = "warning: " + w.Where
+			w.Where = strings.TrimSuffix("warning: "+w.Where, ": ")
 			fmt.Fprintln(out, w.Error())
 		}
 		if r.OK {

@@ -37,7 +37,10 @@ one ends it at once.`,
 			if err != nil {
 				return err
 			}
-			return run(cmd.Context(), s, newLogger(cmd.ErrOrStderr(), s))
+			log := newLogger(cmd.ErrOrStderr(), s)
+			slog.SetLogLoggerLevel(slog.LevelDebug) // net/http tells package log what is wrong with origins
+			slog.SetDefault(log)
+			return run(cmd.Context(), s, log)
 		},
 	}
 	addFlags(cmd.Flags())

@@ -19,14 +19,15 @@ import (
 type Handler interface{ Serve(x *Exchange) }
 
 const (
-	// maxStreams is what a caller may have open on a connection. Servers of gRPC set
-	// no limit, and calls over it would wait for others to end.
-	maxStreams = 10_000
+	// maxStreams is what a caller may have open on a connection, where calls over it
+	// wait for others to end: many, since servers of gRPC often set no limit, and not
+	// more than a few such callers may cost.
+	maxStreams = 1000
 	// streamWindow is how much of a body is taken before it is passed on.
 	streamWindow = 256 << 10
-	// connWindow is more than all streams together take: one whose origin does not
-	// read must not stop the others.
-	connWindow = 1 << 30
+	// connWindow is what all streams together take: one whose origin does not read
+	// must not stop the others.
+	connWindow = maxStreams * streamWindow
 	// maxFrames is what a head may have before it costs the connection, with all its
 	// streams: that is how net/http answers one that is much too large.
 	maxFrames = 1 << 20
@@ -186,7 +187,7 @@ func (s *Server) newHTTP() *http.Server {
 
 // ServeHTTP serves one stream.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.active.Add(1)
+	active := s.active.Add(1)
 	defer s.active.Add(-1)
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler { // it is that very value
@@ -202,12 +203,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		x.Peer, x.Dst, x.Via = c.peer, c.dst, c.via
 	}
-	if err := x.Req.admissible(s.cfg.MaxHead); err != nil {
+	if err := s.admits(x, active); err != nil {
 		s.refuse(x, err)
 	} else {
 		s.handler.Serve(x)
 	}
 	x.finish()
+}
+
+// admits says why a request gets no further. There may be as many under way as there
+// may be connections of callers who have one each.
+func (s *Server) admits(x *Exchange, active int64) error {
+	if s.cfg.MaxConns > 0 && active > int64(s.cfg.MaxConns) {
+		return &http1.Error{Op: "accept", Reason: http1.TooManyConns, Retryable: true}
+	}
+	return x.Req.admissible(s.cfg.MaxHead)
 }
 
 // refuse answers what no Handler gets to see.

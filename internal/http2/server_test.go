@@ -41,7 +41,7 @@ func TestServerKnowsWhoCallsAndWhere(t *testing.T) {
 
 func TestServerCountsConnectionsAndStreams(t *testing.T) {
 	end := make(chan struct{})
-	s, addr := serve(t, http1.Config{MaxConns: 1}, handlerFunc(func(x *Exchange) {
+	s, addr := serve(t, http1.Config{MaxConns: 3}, handlerFunc(func(x *Exchange) {
 		if string(x.Req.Path()) == "/long" {
 			<-end
 		}
@@ -67,8 +67,13 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 	if got := s.Conns(); got != 1 {
 		t.Errorf("got %d connections, want 1", got)
 	}
-	if _, err := client(t).RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil)); err == nil {
-		t.Error("a connection more than allowed was served")
+	resp, err := c.RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 503 || resp.Header.Get("X-Graylane-Error") != http1.TooManyConns {
+		t.Errorf("a stream more than callers are allowed: got %d %v, want 503 for %s", resp.StatusCode, resp.Header, http1.TooManyConns)
 	}
 	close(end)
 	for range 3 {
@@ -78,6 +83,18 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 	}
 	c.CloseIdleConnections()
 	soon(t, "no connection", func() bool { return s.Active() == 0 && s.Conns() == 0 })
+}
+
+func TestAConnectionMoreThanAllowedIsClosed(t *testing.T) {
+	_, addr := serve(t, http1.Config{MaxConns: 1}, handlerFunc(answering))
+	resp, err := client(t).RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if _, err := client(t).RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil)); err == nil {
+		t.Error("a connection more than allowed was served")
+	}
 }
 
 func TestDrainAsksCallersToGoAndLosesNothing(t *testing.T) {

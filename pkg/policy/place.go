@@ -134,7 +134,7 @@ func (r *report) sorted() Faults {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if r.full() {
-		return append(r.faults, Fault{File: r.file, What: fmt.Sprintf("more than these %d faults, want them mended first", maxFaults)})
+		return append(r.faults, Fault{File: r.file, What: fmt.Sprintf("more than these %d, which are told first", maxFaults)})
 	}
 	return r.faults
 }
