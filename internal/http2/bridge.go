@@ -31,7 +31,8 @@ func (o *Origin) HTTP1Config(cfg http1.OriginConfig) http1.OriginConfig {
 func (o *Origin) DialHTTP1(ctx context.Context, _ string) (net.Conn, error) {
 	l, _, e := o.take(ctx)
 	if e != nil {
-		return nil, e
+		own := *e // which others may be told too, and who dials may change
+		return nil, &own
 	}
 	l.http.Release()
 	near, far, err := pair()

@@ -75,7 +75,7 @@ func TestAnOriginThatSendsNoSettingsGetsOneRequestAndNoMore(t *testing.T) {
 			r.heads(stream, true, ":status", "200")
 		})
 	})
-	s, addr := serve(t, http1.Config{}, passing(NewOrigin(origin, http1.OriginConfig{Connect: 500 * time.Millisecond})))
+	s, addr := serve(t, http1.Config{}, passing(NewOrigin(origin, http1.OriginConfig{Connect: 2 * time.Second})))
 	first := get(t, addr)
 	<-asked
 	second := get(t, addr)
