@@ -45,6 +45,7 @@ func (p *Pick) wait() *Endpoint {
 		}
 		select {
 		case <-q.room:
+			p.began = p.group.roster.table.now()
 		case <-timer.C:
 			return nil
 		}

@@ -132,6 +132,30 @@ func TestWhoFindsRoomWakesTheNextWhoWaits(t *testing.T) {
 	})
 }
 
+// What becomes of a request that has waited tells of now, and not of the time before.
+func TestARequestThatHasWaitedBeginsThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		v := users("base", "a:1")
+		v.Limit = Limit{Requests: 1, Wait: time.Minute}
+		g := r.put(v)[0]
+		first, second := g.Pick(0), g.Pick(0)
+		first.Next(r.clock)
+		waited := make(chan struct{})
+		go func() {
+			defer close(waited)
+			second.Next(at(0))
+		}()
+		synctest.Wait()
+		r.pass(30 * time.Second)
+		first.End(Result{Now: r.clock, Status: 200})
+		<-waited
+		if got := second.began; !got.Equal(at(30)) {
+			t.Errorf("got %v, want %v", got, at(30))
+		}
+	})
+}
+
 func TestLimitWaitsNoLongerThanItSays(t *testing.T) {
 	r := newRig()
 	v := users("base", "a:1")
