@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"graylane/internal/upstream"
@@ -41,6 +42,9 @@ func poll(ctx context.Context, ask question, to Sink, doubts <-chan struct{}) {
 			wait, retry = bounded(ttl, len(targets)), leastRetry
 		case targets != nil:
 			to.Partial(targets, err)
+		case errors.Is(err, errNoAddress):
+			to.Stale(err)
+			wait = min(wait, mostEmpty) // the servers are well, and may be asked by who misses the endpoints
 		default:
 			to.Stale(err)
 			listen = nil // nobody doubts more than we do, and servers that are down are not to be asked more often

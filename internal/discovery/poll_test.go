@@ -65,6 +65,28 @@ func TestPollAsksAgainAtOnceWhenTheAnswerIsInDoubt(t *testing.T) {
 	})
 }
 
+// Who sends a request and finds nobody need not wait for the pause to be over.
+func TestPollAsksAgainAtOnceForWhoIsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, doubts := time.Now(), make(chan struct{}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		var at []float64
+		go func() {
+			time.Sleep(4 * time.Second)
+			doubts <- struct{}{}
+		}()
+		poll(ctx, func(context.Context) ([]upstream.Target, time.Duration, error) {
+			if at = append(at, time.Since(begin).Seconds()); len(at) == 4 {
+				stop()
+			}
+			return nil, 0, errNoAddress
+		}, &sink{}, doubts)
+		if diff := cmp.Diff(at, []float64{0, 1, 3, 4}); diff != "" {
+			t.Errorf("asked at other times (-got +want):\n%s", diff)
+		}
+	})
+}
+
 // Name servers that are down are asked in pauses that double, however many endpoints
 // are not there.
 func TestPollIsInNoMoreDoubtThanAFailureLeavesItIn(t *testing.T) {
@@ -104,6 +126,7 @@ func TestPollAsksAgainWhenTheAnswerIsGoodNoLonger(t *testing.T) {
 		{"not later than in five minutes", []answer{{some, time.Hour, nil}, {}}, []float64{0, 300}},
 		{"soon where there is nothing", []answer{{nil, time.Hour, nil}, {}}, []float64{0, 5}},
 		{"after failures in pauses that double", []answer{{err: bad}, {err: bad}, {err: bad}, {err: bad}, {err: bad}, {err: bad}, {}}, []float64{0, 1, 3, 7, 15, 25, 35}},
+		{"soon where there is nothing that is needed", []answer{{err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {}}, []float64{0, 1, 3, 7, 12, 17}},
 		{"after an answer the pauses begin anew", []answer{{err: bad}, {err: bad}, {some, time.Second, nil}, {err: bad}, {}}, []float64{0, 1, 3, 4, 5}},
 	} {
 		got, _ := asked(t, c.answers...)
