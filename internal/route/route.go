@@ -22,6 +22,8 @@ type Way struct {
 	Key     uint64           // what the service is balanced by
 	Caller  []byte           // where the caller was going, for endpoints without a port
 	Now     func() time.Time // nil: time.Now
+
+	reached int // endpoints that got something of the request
 }
 
 // Send sends the request to the version of d, or to the one to fall back to, and
@@ -32,7 +34,7 @@ func Send(r *mark.Request, w Way, d policy.Decision) {
 	}
 	var err error
 	for d.Version != nil {
-		if err = w.try(r, d.Version); !elsewhere(err) {
+		if err = w.try(r, d.Version); !w.elsewhere(err) {
 			break
 		}
 		d = w.Service.Fall(d.Version.Tag)
@@ -65,7 +67,10 @@ func (w *Way) try(r *mark.Request, v *policy.Version) error {
 		r.Record.Endpoint = ep.Address
 		err = Relay(r.X, ep.Origin(w.Caller))
 		pick.End(upstream.Result{Now: w.Now(), Status: r.X.Status(), Waited: r.X.Waited(), Err: err, Leaving: r.X.Leaving()})
-		if !elsewhere(err) {
+		if reached(err) {
+			w.reached++
+		}
+		if !w.elsewhere(err) {
 			return err
 		}
 	}
@@ -101,13 +106,16 @@ func reached(err error) bool {
 }
 
 // elsewhere reports whether another endpoint may be tried: nothing of the request
-// reached this one, or it does no harm that something did.
-func elsewhere(err error) bool {
+// reached this one, or it does no harm that something did. But a request that kills
+// the app that gets it is not taken to all of them: whatever the version, it is
+// repeated as often as the service tries other endpoints of one, and once at least,
+// to fall back.
+func (w *Way) elsewhere(err error) bool {
 	if err == nil || errors.Is(err, ErrNone) {
 		return err != nil
 	}
 	e, ok := errors.AsType[*http1.Error](err)
-	return ok && (e.Retryable || e.Repeatable)
+	return ok && (e.Retryable || e.Repeatable && w.reached <= max(1, w.Service.Retries))
 }
 
 // ErrNone is for the request that came just after the last endpoint was taken out.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -234,5 +235,34 @@ func TestAKeyStaysAtItsEndpoint(t *testing.T) {
 	}
 	if len(served) != 3 {
 		t.Errorf("requests without a key were served by %d endpoints, want all 3", len(served))
+	}
+}
+
+// TestARequestThatKillsAppsDoesNotGetToAllOfThem has three gray and three base apps, each of which dies of the request.
+func TestARequestThatKillsAppsDoesNotGetToAllOfThem(t *testing.T) {
+	var killed atomic.Int64
+	dying := func() string {
+		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			killed.Add(1)
+			panic(http.ErrAbortHandler)
+		}))
+		t.Cleanup(server.Close)
+		return server.Listener.Addr().String()
+	}
+	for _, c := range []struct {
+		retry string
+		want  int64
+	}{
+		{"", 3}, // two retries are the default
+		{"retry: {attempts: 0}", 2},
+	} {
+		killed.Store(0)
+		p := newPod(t, serviceOf("    "+c.retry+"\n", []string{dying(), dying(), dying()}, []string{dying(), dying(), dying()}))
+		if status, by := p.send(t, http.MethodGet, "http://users/", "X-Gray", "gray"); status != 502 || by != "origin_closed" {
+			t.Errorf("%q: got %d by %s, want 502 by origin_closed", c.retry, status, by)
+		}
+		if got := killed.Load(); got != c.want {
+			t.Errorf("%q: it got to %d apps, want %d", c.retry, got, c.want)
+		}
 	}
 }
