@@ -99,6 +99,9 @@ func (f *redirectFlags) rules() (redirect.Rules, error) {
 	if f.inboundPort == f.outboundPort {
 		faults = append(faults, fmt.Sprintf("outbound-port: got %d, want another port than inbound-port has", f.outboundPort))
 	}
+	if f.healthPort != 0 && (f.healthPort == f.inboundPort || f.healthPort == f.outboundPort) {
+		faults = append(faults, fmt.Sprintf("health-port: got %d, want another port than inbound-port and outbound-port have", f.healthPort))
+	}
 	if f.uid == 0 {
 		faults = append(faults, "uid: got 0, want the sidecar's own user: root's calls would pass it, those of an app that runs as root too")
 	}

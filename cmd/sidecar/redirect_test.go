@@ -26,13 +26,13 @@ func TestRedirectPrintsItsRules(t *testing.T) {
 
 func TestRedirectReportsEveryFault(t *testing.T) {
 	var out, errOut bytes.Buffer
-	args := []string{"redirect", "--check", "--remove", "--uid", "0", "--inbound-port", "15001",
+	args := []string{"redirect", "--check", "--remove", "--uid", "0", "--inbound-port", "15001", "--health-port", "15001",
 		"--inbound-include-ports", "80,http", "--outbound-exclude-peers", "10.0.0.1/8", "--outbound-exclude-interfaces", "eth*"}
 	if code := execute(t.Context(), args, nil, &out, &errOut); code != exitUsage {
 		t.Errorf("got exit code %d, want %d", code, exitUsage)
 	}
 	for _, want := range []string{
-		"--remove and --check", "uid: got 0", "another port than inbound-port", `inbound-include-ports: got "http"`,
+		"--remove and --check", "uid: got 0", "another port than inbound-port has", "health-port: got 15001, want another port", `inbound-include-ports: got "http"`,
 		"want 10.0.0.0/8", `outbound-exclude-interfaces: got "eth*"`,
 	} {
 		if !strings.Contains(errOut.String(), want) {

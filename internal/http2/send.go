@@ -12,9 +12,10 @@ import (
 	"graylane/internal/http1"
 )
 
-// mostTries is how often a request that the origin has not begun is sent to it: it
-// may leave, or take fewer streams than before, as often as it likes.
-const mostTries = 8
+// mostTries is how often a request that the origin has not begun is sent to it: on
+// another connection, where the one that was at hand was about to be closed. Who
+// refuses more often has too much to do.
+const mostTries = 2
 
 // Send sends the request, with its edits, to o and relays the reply, both ways at
 // once. It returns nil when the whole reply was passed on; else the error is an

@@ -97,6 +97,32 @@ services:
 	}
 }
 
+// Apps that look for endpoints by themselves, by a registry say, name addresses: one of a gray pod is no way to it.
+func TestACallToAnAddressBelongsToItsOwner(t *testing.T) {
+	base, gray, stranger := newOrigin(t, "base"), newOrigin(t, "gray"), newOrigin(t, "stranger")
+	for _, c := range []struct {
+		host    string
+		headers []string
+		want    string
+	}{
+		{gray.addr, nil, "base"},
+		{gray.addr, []string{"X-Gray", "gray"}, "gray"},
+		{base.addr, []string{"X-Gray", "gray"}, "gray"},
+		{stranger.addr, []string{"X-Gray", "gray"}, "stranger"},
+		{"10.9.8.7", nil, "base"},
+		{"[fd00::7]", nil, "base"},
+		{"[::ffff:10.9.8.7]:80", nil, "base"},
+	} {
+		p := newPod(t, shop(base, gray), func(o *outbound.Outbound) {
+			owners := map[string]string{base.addr: "users", gray.addr: "users", "10.9.8.7:80": "users", "[fd00::7]:80": "users"}
+			o.Owner = func(dst netip.AddrPort) string { return owners[dst.String()] }
+		})
+		if status, by := p.get(t, "http://"+c.host+"/", c.headers...); status != 200 || by != c.want {
+			t.Errorf("%s with %v: got %d by %q, want 200 by %q", c.host, c.headers, status, by, c.want)
+		}
+	}
+}
+
 func scrape(m *metrics.Metrics) string {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"net/netip"
+	"strings"
 
 	"graylane/pkg/policy"
 )
@@ -17,10 +18,31 @@ func (c *call) goingTo() []byte {
 
 // whose gives the service that the request is for, nil if no service claims it.
 func (o *Outbound) whose(c *call) *policy.Service {
-	return o.rightful(c.Policy, c.Policy.ServiceFor(c.Host), c.X.Destination())
+	dst := c.X.Destination()
+	if !dst.IsValid() {
+		dst = addressOf(c.Host)
+	}
+	return o.rightful(c.Policy, c.Policy.ServiceFor(c.Host), dst)
 }
 
-// rightful gives the service of a redirected call that names one, or none. Where
+// addressOf reads a host that is an address, as apps name it that look for endpoints
+// by themselves; zero for any other. Without a port it has that of HTTP.
+func addressOf(host []byte) netip.AddrPort {
+	if len(host) == 0 || host[0] != '[' && (host[0] < '0' || host[0] > '9') {
+		return netip.AddrPort{}
+	}
+	text := string(host)
+	if addr, err := netip.ParseAddrPort(text); err == nil {
+		return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+	}
+	addr, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(addr.Unmap(), 80)
+}
+
+// rightful gives the service of a call to an address that names one, or none. Where
 // name and destination belong to different services, the destination wins: that is
 // where the app would have gone without us.
 func (o *Outbound) rightful(p *policy.Policy, named *policy.Service, dst netip.AddrPort) *policy.Service {
