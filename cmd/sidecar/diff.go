@@ -25,7 +25,9 @@ func diffCmd() *cobra.Command {
 		Long: `Diff asks two policies about the same requests and counts what would change, by
 rule and service, with examples. The requests come from --requests: JSON lines, as
 "sidecar run --access-log --log-format json --log-inputs" writes them. Without it
-they are made up from what the rules of both policies ask for.
+they are made up from what the rules of both policies ask for. What is compared is the
+tag and the version that serves it; endpoints, weights and the routes of a gateway are
+not.
 
 It exits with 0 if no answer changes, 1 if some do, and 2 if it cannot tell.`,
 		Example: `  sidecar diff old.yaml new.yaml
