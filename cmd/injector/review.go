@@ -156,7 +156,14 @@ func (r *reviewer) validate(byDefault bool) judge {
 		if err := inject.Template(template, byDefault, r.options); err != nil {
 			return deny(log, fmt.Errorf("in the template of the pods: %w", err))
 		}
-		return allow()
+		answer := allow()
+		var owner metav1.PartialObjectMetadata
+		if err := kubejson.Unmarshal(req.Object.Raw, &owner); err == nil { // else Kubernetes says so
+			for _, what := range inject.Misplaced(owner.ObjectMeta, template.ObjectMeta) {
+				answer.Warnings = append(answer.Warnings, "graylane: "+what)
+			}
+		}
+		return answer
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,19 @@ func TestOnlyAChangeOfTheTemplateIsRefused(t *testing.T) {
 		if answer.Allowed != tt.allowed {
 			t.Errorf("%s: allowed is %v: %v", tt.name, answer.Allowed, answer.Result)
 		}
+	}
+}
+
+func TestWhatStandsInTheWrongPlaceIsTold(t *testing.T) {
+	w := startWebhook(t)
+	misplaced := strings.Replace(deployment(podOf("", "", "")), `{`, `{"metadata": {"annotations": {"graylane.dev/app-port": "8080", "other": "1"}, "labels": {"graylane.dev/tag": "gray"}}, `, 1)
+	answer := w.ask(pathValidateNamespace, "Deployment", misplaced)
+	want := []string{
+		"graylane: the label graylane.dev/tag means nothing here: put it into the metadata of the template of the pods",
+		"graylane: the annotation graylane.dev/app-port means nothing here: put it into the metadata of the template of the pods",
+	}
+	if !answer.Allowed || !slices.Equal(answer.Warnings, want) {
+		t.Errorf("got %v with %q, want it allowed with %q", answer.Allowed, answer.Warnings, want)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubejson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Note tells what became of one pod of a manifest.
+// Note tells what became of one pod of a manifest, or what its author may not have meant.
 type Note struct {
 	Line int    // of the object that makes the pod
 	Who  string // "Deployment shop/users"
@@ -130,6 +131,9 @@ func (m *manifest) pod(owner, n *yaml.Node) {
 		}
 		return
 	}
+	for _, what := range Misplaced(metaOf(owner), pod.ObjectMeta) {
+		m.notes = append(m.notes, Note{Line: m.line + owner.Line, Who: who(owner), What: what})
+	}
 	note := Note{Line: m.line + owner.Line, Who: who(owner), What: "sidecar added"}
 	switch {
 	case result.Skipped != "":
@@ -151,6 +155,15 @@ func (m *manifest) pod(owner, n *yaml.Node) {
 	if err != nil {
 		m.fault(n, "%s: %v", who(owner), err)
 	}
+}
+
+// metaOf reads the labels and annotations of an object, as far as they are such.
+func metaOf(n *yaml.Node) metav1.ObjectMeta {
+	var meta struct{ Labels, Annotations map[string]string }
+	if metadata := child(n, "metadata"); metadata != nil {
+		_ = metadata.Decode(&meta) // what is wrong with it is for Kubernetes to say
+	}
+	return metav1.ObjectMeta{Labels: meta.Labels, Annotations: meta.Annotations}
 }
 
 // ensureMetadata makes room for labels: a template of a Job may have no metadata at all.

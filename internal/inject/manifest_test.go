@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,31 @@ func TestDocumentsInWhichNothingChangesStayToTheByte(t *testing.T) {
 	}
 	if !bytes.HasSuffix(out, []byte("--- \napiVersion: example.com/v1\nkind: Deployment\nmetadata: {name: of-somebody-else}\nspec: {template: {}}\n")) {
 		t.Error("the last document has changed")
+	}
+}
+
+func TestWhatStandsInTheWrongPlaceIsNoted(t *testing.T) {
+	const text = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: users, labels: {graylane.dev/tag: gray, app: users}, annotations: {graylane.dev/edge: "true", graylane.dev/app-port: "1"}}
+spec: {template: {metadata: {annotations: {graylane.dev/app-port: "8080"}}, spec: {containers: [{name: app, image: app}]}}}
+`
+	_, notes, err := Manifest("users.yaml", []byte(text), NewOptions(image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range notes {
+		got = append(got, n.What)
+	}
+	want := []string{
+		"the label graylane.dev/tag means nothing here: put it into the metadata of the template of the pods",
+		"the annotation graylane.dev/edge means nothing here: put it into the metadata of the template of the pods",
+		"sidecar added",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
