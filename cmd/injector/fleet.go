@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"regexp"
@@ -42,13 +41,15 @@ func inspect(ctx context.Context, k *kubectl, configMap string) (fleet, error) {
 	if err := k.get(ctx, &services, "services"); err != nil {
 		return fleet{}, err
 	}
-	policy, _, err := readPolicy(ctx, k, configMap)
+	policy, err := readPolicy(ctx, k, configMap)
 	if err != nil {
 		return fleet{}, err
 	}
 	f := fleet{spanning: spanning(services.Items, pods.Items)}
-	if policy != "" {
-		f.policy = digest(policy)
+	if policy.Data[inject.PolicyFile] != "" {
+		if f.policy, err = digest(policy); err != nil {
+			return fleet{}, err
+		}
 	}
 	for _, pod := range pods.Items {
 		if hasSidecar(&pod) && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
@@ -95,9 +96,6 @@ func (s *sidecarState) ask(ctx context.Context, k *kubectl) {
 func (f fleet) agree() bool {
 	return !slices.ContainsFunc(f.sidecars, func(s sidecarState) bool { return s.fault != nil || s.digest != f.policy || !s.valid })
 }
-
-// digest is the one that sidecars show.
-func digest(policy string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(policy)))[:12] }
 
 // spanning finds Services that send whoever comes past the sidecars to pods of several tags.
 func spanning(services []corev1.Service, pods []corev1.Pod) []string {

@@ -60,10 +60,11 @@ type switcher struct {
 
 func (s *switcher) do(ctx context.Context, out io.Writer) error {
 	begin := s.now()
-	policy, version, err := readPolicy(ctx, s.kubectl, s.configMap)
+	before, err := readPolicy(ctx, s.kubectl, s.configMap)
 	if err != nil {
 		return err
 	}
+	policy := before.Data[inject.PolicyFile]
 	if policy == "" {
 		return fmt.Errorf("there is no ConfigMap %s with a policy in namespace %s", s.configMap, s.kubectl.namespace)
 	}
@@ -72,7 +73,7 @@ func (s *switcher) do(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("the policy in ConfigMap %s: %w", s.configMap, err)
 	}
 	if changed != policy {
-		if err := s.write(ctx, changed, version); err != nil {
+		if err := s.write(ctx, changed, before.ResourceVersion); err != nil {
 			return err
 		}
 	}
@@ -122,16 +123,16 @@ func (s *switcher) wait(ctx context.Context) (fleet, error) {
 	}
 }
 
-// readPolicy gives the policy in a ConfigMap, "" if there is none, and the version of the object.
-func readPolicy(ctx context.Context, k *kubectl, configMap string) (policy, version string, err error) {
+// readPolicy gives the ConfigMap with the policy, an empty one if there is none.
+func readPolicy(ctx context.Context, k *kubectl, configMap string) (*corev1.ConfigMap, error) {
 	var c corev1.ConfigMapList
 	if err := k.get(ctx, &c, "configmaps", "--field-selector", "metadata.name="+configMap); err != nil {
-		return "", "", err
+		return nil, err
 	}
 	if len(c.Items) == 0 {
-		return "", "", nil
+		return new(corev1.ConfigMap), nil
 	}
-	return c.Items[0].Data[inject.PolicyFile], c.Items[0].ResourceVersion, nil
+	return &c.Items[0], nil
 }
 
 var (

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type namespace struct {
 
 	mu       sync.Mutex
 	policy   string
+	testers  string // a list that lies beside it
 	version  int
 	pods     []corev1.Pod
 	services []corev1.Service
@@ -67,9 +69,7 @@ func (n *namespace) run(_ context.Context, stdin []byte, name string, args ...st
 	case strings.HasPrefix(line, "get --output json services"):
 		return json.Marshal(corev1.ServiceList{Items: n.services})
 	case line == "get --output json configmaps --field-selector metadata.name=graylane-policy":
-		c := corev1.ConfigMap{Data: map[string]string{"policy.yaml": n.policy}}
-		c.ResourceVersion = fmt.Sprint(n.version)
-		return json.Marshal(corev1.ConfigMapList{Items: []corev1.ConfigMap{c}})
+		return json.Marshal(corev1.ConfigMapList{Items: []corev1.ConfigMap{*n.configMap(n.policy)}})
 	case strings.HasPrefix(line, "get --output json configmaps"):
 		return json.Marshal(corev1.ConfigMapList{})
 	case strings.HasPrefix(line, "get --raw /api/v1/namespaces/shop/pods/"):
@@ -97,7 +97,21 @@ func (n *namespace) metrics(address string) ([]byte, error) {
 	if n.obeyed[pod] == "" {
 		return []byte("graylane_policy_valid 0\n"), nil
 	}
-	return fmt.Appendf(nil, "# HELP\ngraylane_policy_info{digest=%q} 1\ngraylane_policy_valid 1\n", digest(n.obeyed[pod])), nil
+	return fmt.Appendf(nil, "# HELP\ngraylane_policy_info{digest=%q} 1\ngraylane_policy_valid 1\n", n.digest(n.obeyed[pod])), nil
+}
+
+func (n *namespace) configMap(policy string) *corev1.ConfigMap {
+	c := &corev1.ConfigMap{Data: map[string]string{"policy.yaml": policy, "testers.txt": n.testers}}
+	c.ResourceVersion = fmt.Sprint(n.version)
+	return c
+}
+
+func (n *namespace) digest(policy string) string {
+	d, err := digest(n.configMap(policy))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return d
 }
 
 func (n *namespace) patch(text []byte) error {
@@ -205,7 +219,7 @@ func TestStatusShowsEverySidecar(t *testing.T) {
 	leaving.Name, leaving.DeletionTimestamp = "leaving", &metav1.Time{Time: time.Now()}
 	n.pods = append(n.pods, leaving)
 	out, err := runStatus(t, n)
-	d := digest(switchable)
+	d := n.digest(switchable)
 	want := fmt.Sprintf(`POD            TAG    READY   POLICY         NOTE
 users-base-1   base   yes     %s   
 users-base-2   base   yes     %s   
@@ -214,6 +228,23 @@ users-gray-1   gray   yes     %s
 `, d, d, d, d)
 	if err != nil || out != want {
 		t.Errorf("error %v, got\n%s\nwant\n%s", err, out, want)
+	}
+}
+
+func TestTheDigestIsThatOfSidecars(t *testing.T) {
+	const rules = `apiVersion: graylane.dev/v1
+rules: [{name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, valuesFrom: {files: [testers.txt]}}]}]}]
+services: [{name: users, versions: [{tag: base, endpoints: ["192.0.2.1:1"]}, {tag: gray, endpoints: ["192.0.2.2:1"]}]}]
+`
+	for name, c := range map[string]struct{ policy, testers, of string }{
+		"a policy alone":          {switchable, "1\n", switchable},
+		"a policy and a list":     {rules, "1\n2\n", rules + "1\n2\n"},
+		"a policy that is no one": {"nonsense", "", "nonsense"},
+	} {
+		n := &namespace{t: t, testers: c.testers}
+		if got, want := n.digest(c.policy), fmt.Sprintf("%x", sha256.Sum256([]byte(c.of)))[:12]; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
 	}
 }
 
