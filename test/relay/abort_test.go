@@ -98,8 +98,9 @@ func TestAnAppThatIsNotThere(t *testing.T) {
 	p := c.dial(t)
 	for range 2 {
 		p.say("GET / HTTP/1.1⏎Host: shop⏎⏎")
-		if got := p.reply("GET"); statusOf(got) != "502" || strings.Join(values(got, "X-Graylane-Error"), " ") != "connect_refused" {
-			t.Errorf("got %q, want 502 for connect_refused", got)
+		got := p.reply("GET") // the callee's sidecar has said that it was not sent, and there is no other endpoint
+		if statusOf(got) != "503" || strings.Join(values(got, "X-Graylane-Error"), " ") != "unavailable" || !strings.Contains(got, "connect_refused") {
+			t.Errorf("got %q, want 503 for unavailable, since the connection was refused", got)
 		}
 	}
 }
