@@ -6,6 +6,7 @@ FUZZTIME ?= 30s
 SOAKTIME ?= 3m
 SOAKREQUESTS ?= 1000000
 BENCH ?=
+E2E_RUN ?= .
 export HELM ?= $(or $(shell command -v helm),go run helm.sh/helm/v3/cmd/helm@v3.22.0)
 
 help: ## list the targets
@@ -32,9 +33,9 @@ demo: ## start the demo shop
 compose-demo: ## start the demo shop in containers, with docker compose
 	go run ./demo --compose
 
-k8s-e2e: ## try everything in the Kubernetes of KUBECONFIG, which must not have Graylane yet; with E2E_LOAD='kind load image-archive %s' the images are built and brought there before; test/cluster/settings_test.go has the rest of the settings
+k8s-e2e: ## try everything in the Kubernetes of KUBECONFIG, which must not have Graylane yet; with E2E_LOAD='kind load image-archive %s' the images are built and brought there before, E2E_RUN=ByChart runs a part; test/cluster/settings_test.go has the rest of the settings
 	$(if $(E2E_LOAD),test/cluster/images)
-	go test -tags cluster -count=1 -timeout 2h -v ./test/cluster
+	go test -tags cluster -count=1 -timeout 2h -v -run '/$(E2E_RUN)' ./test/cluster
 
 timing: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem ./...
