@@ -107,7 +107,7 @@ func TestACallToAnAddressBelongsToItsOwner(t *testing.T) {
 	}{
 		{gray.addr, nil, "base"},
 		{gray.addr, []string{"X-Gray", "gray"}, "gray"},
-		{base.addr, []string{"X-Gray", "gray"}, "gray"},
+		{base.addr, []string{"X-Gray", "gray"}, "base"}, // a host of the service legacy
 		{stranger.addr, []string{"X-Gray", "gray"}, "stranger"},
 		{"10.9.8.7", nil, "base"},
 		{"[fd00::7]", nil, "base"},

@@ -3,6 +3,7 @@ package outbound
 import (
 	"net/netip"
 	"strings"
+	"unsafe"
 
 	"graylane/pkg/policy"
 )
@@ -18,11 +19,11 @@ func (c *call) goingTo() []byte {
 
 // whose gives the service that the request is for, nil if no service claims it.
 func (o *Outbound) whose(c *call) *policy.Service {
-	dst := c.X.Destination()
-	if !dst.IsValid() {
+	named, dst := c.Policy.ServiceFor(c.Host), c.X.Destination()
+	if named == nil && !dst.IsValid() {
 		dst = addressOf(c.Host)
 	}
-	return o.rightful(c.Policy, c.Policy.ServiceFor(c.Host), dst)
+	return o.rightful(c.Policy, named, dst)
 }
 
 // addressOf reads a host that is an address, as apps name it that look for endpoints
@@ -31,7 +32,7 @@ func addressOf(host []byte) netip.AddrPort {
 	if len(host) == 0 || host[0] != '[' && (host[0] < '0' || host[0] > '9') {
 		return netip.AddrPort{}
 	}
-	text := string(host)
+	text := unsafe.String(unsafe.SliceData(host), len(host)) // read, and not kept: a copy would be one a request
 	if addr, err := netip.ParseAddrPort(text); err == nil {
 		return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
 	}

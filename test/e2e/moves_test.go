@@ -46,7 +46,7 @@ func TestNoRequestGoesAstrayWhileEndpointsMove(t *testing.T) {
 // moves puts one layout of services after the other in force.
 type moves struct {
 	*mesh
-	known   *pod // base of the service known, whose host is the pod's address: without the service it is a stranger
+	known   *pod // base of the service known, whose host is the pod's address: without the service that is an endpoint of users
 	layouts [][]placement
 
 	written, inForce atomic.Int64 // generations: the one written last, and the last that all sidecars obey
@@ -114,7 +114,7 @@ func (w *moves) ask(from caller, service, user string, gray bool) error {
 func (w *moves) mayServe(layout []placement, service string, gray bool) []*pod {
 	of := slices.IndexFunc(layout, func(p placement) bool { return p.service == service })
 	if of < 0 {
-		return []*pod{w.known}
+		return slices.Concat(w.mayServe(layout, "users", gray), []*pod{w.known}) // who owns an address counts a moment after the policy
 	}
 	var base []*pod
 	for _, v := range layout[of].places {
