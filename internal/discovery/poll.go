@@ -44,7 +44,7 @@ func poll(ctx context.Context, ask question, to Sink, doubts <-chan struct{}) {
 			to.Partial(targets, err)
 		case errors.Is(err, errNoAddress):
 			to.Stale(err)
-			wait = min(wait, mostEmpty) // the servers are well, and may be asked by who misses the endpoints
+			wait, retry = leastRetry, leastRetry // the servers are well, and callers wait for somebody to be there
 		default:
 			to.Stale(err)
 			listen = nil // nobody doubts more than we do, and servers that are down are not to be asked more often

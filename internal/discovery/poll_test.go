@@ -72,16 +72,16 @@ func TestPollAsksAgainAtOnceForWhoIsMissed(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var at []float64
 		go func() {
-			time.Sleep(4 * time.Second)
+			time.Sleep(7 * time.Second)
 			doubts <- struct{}{}
 		}()
 		poll(ctx, func(context.Context) ([]upstream.Target, time.Duration, error) {
 			if at = append(at, time.Since(begin).Seconds()); len(at) == 4 {
 				stop()
 			}
-			return nil, 0, errNoAddress
+			return nil, time.Hour, nil
 		}, &sink{}, doubts)
-		if diff := cmp.Diff(at, []float64{0, 1, 3, 4}); diff != "" {
+		if diff := cmp.Diff(at, []float64{0, 5, 7, 12}); diff != "" {
 			t.Errorf("asked at other times (-got +want):\n%s", diff)
 		}
 	})
@@ -126,7 +126,7 @@ func TestPollAsksAgainWhenTheAnswerIsGoodNoLonger(t *testing.T) {
 		{"not later than in five minutes", []answer{{some, time.Hour, nil}, {}}, []float64{0, 300}},
 		{"soon where there is nothing", []answer{{nil, time.Hour, nil}, {}}, []float64{0, 5}},
 		{"after failures in pauses that double", []answer{{err: bad}, {err: bad}, {err: bad}, {err: bad}, {err: bad}, {err: bad}, {}}, []float64{0, 1, 3, 7, 15, 25, 35}},
-		{"soon where there is nothing that is needed", []answer{{err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {}}, []float64{0, 1, 3, 7, 12, 17}},
+		{"soon where there is nothing that is needed", []answer{{err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {err: errNoAddress}, {}}, []float64{0, 1, 2, 3, 4, 5}},
 		{"after an answer the pauses begin anew", []answer{{err: bad}, {err: bad}, {some, time.Second, nil}, {err: bad}, {}}, []float64{0, 1, 3, 4, 5}},
 	} {
 		got, _ := asked(t, c.answers...)
