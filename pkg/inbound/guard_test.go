@@ -119,7 +119,7 @@ func TestGuardMindsThePortsOfTheServiceAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dst, want := range map[string]int{"10.0.0.1:" + port: 421, "10.0.0.1:9090": 200} {
-		gray.url = serveTo(t, gray.Inbound, netip.MustParseAddrPort(dst))
+		gray.url = serveTo(t, gray, netip.MustParseAddrPort(dst))
 		if status, _ := gray.call(t); status != want {
 			t.Errorf("a base request on its way to %s: got %d, want %d", dst, status, want)
 		}
@@ -175,11 +175,7 @@ func TestTheNameAloneMakesNoProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("User-Agent", "kube-probe/1.34")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		p.do(t, req)
 		if got := strings.Contains(p.metrics(t), "graylane_requests_total{"); got != c.counted {
 			t.Errorf("%s: counted: %v, want %v", c.name, got, c.counted)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,8 +30,21 @@ services:
 // pod is an app with an inbound side before it.
 type pod struct {
 	*inbound.Inbound
-	url  string
-	seen http.Header // of the last request that the app got
+	url     string
+	seen    http.Header  // of the last request that the app got
+	serving sync.RWMutex // held for a request until it is counted: its caller has the reply before
+}
+
+func (p *pod) Serve(x upstream.Exchange) {
+	p.serving.RLock()
+	defer p.serving.RUnlock()
+	p.Inbound.Serve(x)
+}
+
+// settle waits until every request that was answered is counted.
+func (p *pod) settle() {
+	p.serving.Lock()
+	defer p.serving.Unlock()
 }
 
 // newPod makes a pod of the service users that has the policy, or none for "".
@@ -59,13 +73,8 @@ func newPod(t *testing.T, source string, options ...func(*inbound.Inbound)) *pod
 	for _, set := range options {
 		set(p.Inbound)
 	}
-	p.url = serve(t, p.Inbound)
+	p.url = serveTo(t, p, netip.AddrPort{})
 	return p
-}
-
-func serve(t *testing.T, h upstream.Handler) string {
-	t.Helper()
-	return serveTo(t, h, netip.AddrPort{})
 }
 
 // serveTo serves connections as if the kernel had redirected them on their way to dst.
@@ -101,13 +110,21 @@ func (p *pod) call(t *testing.T, headers ...string) (status int, reason string) 
 		req.Header.Add(headers[i], headers[i+1])
 	}
 	p.seen = nil
+	resp := p.do(t, req)
+	return resp.StatusCode, resp.Header.Get("X-Graylane-Error")
+}
+
+// do sends a request and waits until it is counted.
+func (p *pod) do(t *testing.T, req *http.Request) *http.Response {
+	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	return resp.StatusCode, resp.Header.Get("X-Graylane-Error")
+	p.settle()
+	return resp
 }
 
 const (
