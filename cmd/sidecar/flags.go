@@ -45,7 +45,7 @@ func flagTable() []flagRow {
 		{"max-connections", "number", "20000", "connections that each side serves at a time; one more is answered 503"},
 		{"opaque-ports", "ports", "21,22,25,110,143,587,3306,4222,6667", "redirected calls and tunnels to these are no HTTP; their servers, which speak first, are not made to wait"},
 		{"tcp-idle", "duration", "0s", "redirected connections other than HTTP are reset when idle for so long; 0s: never"},
-		{"head-timeout", "duration", "10s", "how long the head of a request may take, once it has begun; then 408"},
+		{"head-timeout", "duration", "10s", "how long the head of a request may take, once it has begun; then 408, over HTTP/2 the end of its connection"},
 		{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags"},
 	}
 }

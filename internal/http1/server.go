@@ -34,6 +34,23 @@ type Config struct {
 	Refused func(status int, reason string)
 }
 
+// Filled is the Config with its defaults.
+func (c Config) Filled() Config {
+	if c.MaxHead <= 0 {
+		c.MaxHead = 64 << 10
+	}
+	if c.HeadTimeout == 0 {
+		c.HeadTimeout = 10 * time.Second
+	}
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 75 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
 const tick = 100 * time.Millisecond // how often time limits are looked at: they are kept to two of these
 
 // Server is the caller's side of one listener.
@@ -52,19 +69,7 @@ type Server struct {
 
 // NewServer allocates and starts nothing.
 func NewServer(cfg Config, h Handler) *Server {
-	if cfg.MaxHead <= 0 {
-		cfg.MaxHead = 64 << 10
-	}
-	if cfg.HeadTimeout == 0 {
-		cfg.HeadTimeout = 10 * time.Second
-	}
-	if cfg.KeepAlive == 0 {
-		cfg.KeepAlive = 75 * time.Second
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	return &Server{cfg: cfg, handler: h, watch: watch{tick: tick, callers: make(map[*caller]struct{})}}
+	return &Server{cfg: cfg.Filled(), handler: h, watch: watch{tick: tick, callers: make(map[*caller]struct{})}}
 }
 
 // ServeConn answers the requests on c one after the other and closes c. c must be backed by a socket

@@ -1,15 +1,19 @@
 package http2
 
 import (
+	"bufio"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
+
+	"graylane/internal/http1"
 )
 
 // conn is one connection of a caller.
 type conn struct {
 	net.Conn
+	in        *bufio.Reader // of heads
 	peer, dst netip.AddrPort
 	via       []byte        // target of the tunnel that it is in, nil for none
 	done      chan struct{} // closed with it
@@ -19,8 +23,11 @@ type conn struct {
 // connKey is the key of the conn in the context of its requests.
 type connKey struct{}
 
-func newConn(c net.Conn, dst netip.AddrPort) *conn {
+func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
 	k := &conn{Conn: c, dst: dst, done: make(chan struct{})}
+	k.in = bufio.NewReader(newHeads(c, s.cfg.HeadTimeout, func() {
+		s.refused(&http1.Error{Op: "read", Reason: http1.CallerTimeout})
+	}))
 	if t, ok := c.(interface{ Via() []byte }); ok {
 		k.via = t.Via()
 	}
@@ -30,6 +37,9 @@ func newConn(c net.Conn, dst netip.AddrPort) *conn {
 	}
 	return k
 }
+
+// Read gives what the caller sends. net/http asks for little at a time.
+func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Close may be called more than once.
 func (c *conn) Close() error {

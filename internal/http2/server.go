@@ -61,12 +61,7 @@ type generation struct {
 
 // NewServer starts nothing. Of cfg it uses all but KeepAlive and Keep.
 func NewServer(cfg http1.Config, h Handler) *Server {
-	if cfg.MaxHead <= 0 {
-		cfg.MaxHead = 64 << 10
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg = cfg.Filled()
 	s := &Server{cfg: cfg, handler: h, log: cfg.Log}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
@@ -76,15 +71,17 @@ func NewServer(cfg http1.Config, h Handler) *Server {
 // closes it. It blocks until then. dst is where the caller was going, the zero
 // AddrPort if not known.
 //
-// A connection is not closed for being idle: the one announcement that net/http
-// makes of it would cost the call that is on its way just then.
+// A head that takes longer than HeadTimeout ends the connection. Being idle does not:
+// the one announcement that net/http makes of it would cost the call that is on its
+// way just then. A caller that has vanished is for the keep-alive of TCP to find (see
+// listen.Bind); one that is there may stay.
 func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 	defer s.conns.Add(-1)
 	if n := s.conns.Add(1); s.cfg.MaxConns > 0 && n > int64(s.cfg.MaxConns) {
 		_ = c.Close() // nothing was read from it
 		return
 	}
-	served := newConn(c, dst)
+	served := s.newConn(c, dst)
 	for {
 		g := s.generation()
 		if g == nil {
@@ -178,7 +175,7 @@ func (s *Server) newHTTP() *http.Server {
 			MaxReceiveBufferPerConnection: connWindow,
 		},
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ReadHeaderTimeout: s.cfg.HeadTimeout, // of the preface; net/http keeps it to that
+		ReadHeaderTimeout: s.cfg.HeadTimeout, // of the preface; for the rest see heads
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	h.Protocols.SetUnencryptedHTTP2(true)
@@ -223,6 +220,10 @@ func (s *Server) admits(x *Exchange, active int64) error {
 // refuse answers what no Handler gets to see.
 func (s *Server) refuse(x *Exchange, err error) {
 	x.Fail(err)
+	s.refused(err)
+}
+
+func (s *Server) refused(err error) {
 	if f := s.cfg.Refused; f != nil {
 		f(http1.Status(err))
 	}
