@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +25,8 @@ type question struct {
 	at      string
 	service string
 	edge    bool
+	fromTag string
+	gateway bool
 	output  string
 }
 
@@ -35,11 +40,20 @@ it and whether it is believed, each rule with why it takes the request or not, t
 share's bucket, the version, the fallback. It sends nothing, and it runs the code
 that decides live requests.
 
+It is asked as the sidecar of a pod that gets the request. With --from-tag it is the
+sidecar of the app that makes the call: the app is believed, and a call that says no
+tag has that of its pod. With --gateway the routes say by the path whom the request
+is for.
+
 The request is given by --request, by --curl (as a browser copies it), or as raw
-HTTP on standard input.`,
+HTTP on standard input. Trace ids that it lacks are made, as for a live one. Explain
+asks no running sidecar: endpoints that are found by name count as there and healthy,
+and no trace is remembered.`,
 		Example: `  sidecar explain --policy policy.yaml --request 'GET http://users/v1 X-User-Id: 7'
   sidecar explain --policy policy.yaml --curl "curl 'http://users/v1' -H 'Cookie: gray=1'"
-  sidecar explain --policy policy.yaml --peer 203.0.113.9 --at 2026-12-01T11:00:00Z < request.http`,
+  sidecar explain --policy policy.yaml --peer 203.0.113.9 --at 2026-12-01T11:00:00Z < request.http
+  sidecar explain --policy policy.yaml --from-tag gray --request 'http://users/v1'
+  sidecar explain --policy policy.yaml --gateway --request 'GET http://shop.example/users/7'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return q.answer(cmd.InOrStdin(), cmd.OutOrStdout())
@@ -53,6 +67,8 @@ HTTP on standard input.`,
 	flags.StringVar(&q.at, "at", "", "when, in RFC 3339 form (default now)")
 	flags.StringVar(&q.service, "service", "", "service of the pod that gets the request")
 	flags.BoolVar(&q.edge, "edge", false, "that pod believes no caller's tag")
+	flags.StringVar(&q.fromTag, "from-tag", "", "the request is a call of the app of a pod with this tag (base is one)")
+	flags.BoolVar(&q.gateway, "gateway", false, "the request comes to the gateway, which sends it by its path")
 	flags.StringVar(&q.output, "output", "text", "text or json")
 	return cmd
 }
@@ -62,8 +78,8 @@ func (q *question) answer(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if q.policy == "" {
-		return usageError{"policy: not set, want the policy file"}
+	if faults := q.faults(); len(faults) > 0 {
+		return faults
 	}
 	sample, err := q.sample(in)
 	if err != nil {
@@ -73,21 +89,83 @@ func (q *question) answer(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	carrier, err := propagate.New(propagate.Config{})
+	explanation, err := q.explain(p, sample)
 	if err != nil {
 		return err
 	}
-	head := head(sample.Headers)
-	r := sample.Request()
+	return show(out, explanation)
+}
+
+// faults finds what is missing, and flags that do not go together.
+func (q *question) faults() usageError {
+	var faults usageError
+	if q.policy == "" {
+		faults = append(faults, "policy: not set, want the policy file")
+	}
+	if q.fromTag != "" && !policy.ValidTag(q.fromTag) {
+		faults = append(faults, fmt.Sprintf("from-tag: got %q, want a tag such as gray, or base", q.fromTag))
+	}
+	if q.fromTag != "" && q.gateway {
+		faults = append(faults, "from-tag and gateway: both set, want one: the caller is an app, or somebody outside")
+	}
+	if (q.service != "" || q.edge) && q.side() != policy.AtInbound {
+		faults = append(faults, "service, edge: set beside from-tag or gateway, want neither: they are of the pod that gets the request")
+	}
+	return faults
+}
+
+// explain asks p about the request, in the order in which a sidecar does.
+func (q *question) explain(p *policy.Policy, sample *policy.Sample) (*policy.Explanation, error) {
+	carrier, err := propagate.New(propagate.Config{})
+	if err != nil {
+		return nil, err
+	}
+	asked := policy.Incoming{Side: q.side(), Service: q.service, Edge: q.edge, Pod: q.fromTag}
+	if sample.Headers == nil {
+		sample.Headers = make(map[string]string)
+	}
+	head, wire := head(sample.Headers), mark.Wire(p)
+	if tag, source, ok := carrier.Read(head, &wire, p.Intern); ok {
+		asked.Tag, asked.From = tag, source.String()
+	}
+	if q.gateway {
+		carrier.Strip(head, &wire)
+	}
+	made := makeIDs(carrier, head, sample)
+	e := p.Explain(sample.Request(), asked)
+	if len(made) > 0 && e.Tag != "" { // what is not marked gets no ids either
+		step := &policy.Step{What: "the trace ids that it lacks are made: " + strings.Join(made, ", ")}
+		e.Steps = slices.Insert(e.Steps, 0, step)
+	}
+	return e, nil
+}
+
+// makeIDs gives the sample its trace id, and ids where it has none or bad ones: it
+// returns the names of these headers.
+func makeIDs(carrier *propagate.Carrier, head head, sample *policy.Sample) []string {
+	before := maps.Clone(head)
 	var ids propagate.IDs
 	carrier.IDs(head, &ids)
-	r.TraceID = ids.Trace()
-	incoming := policy.Incoming{Service: q.service, Edge: q.edge}
-	wire := mark.Wire(p)
-	if tag, source, ok := carrier.Read(head, &wire, p.Intern); ok {
-		incoming.Tag, incoming.From = tag, source.String()
+	carrier.Make(head, &ids)
+	sample.TraceID = string(ids.Trace())
+	var made []string
+	for name, value := range head {
+		if before[name] != value {
+			made = append(made, name)
+		}
 	}
-	return show(out, p.Explain(r, incoming))
+	slices.Sort(made)
+	return made
+}
+
+func (q *question) side() policy.Side {
+	switch {
+	case q.gateway:
+		return policy.AtGateway
+	case q.fromTag != "":
+		return policy.AtOutbound
+	}
+	return policy.AtInbound
 }
 
 // sample reads the request.

@@ -7,12 +7,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"graylane/internal/listen"
 	"graylane/pkg/policy"
 )
 
@@ -23,38 +25,43 @@ const (
 	firstMatch = "decide: first-match\n"
 )
 
-// What explain says of a request is what a sidecar does with it, whatever the
-// policy says of the header and of who decides.
+// What explain says of a request is what a sidecar does with it, at each of its
+// sides, whatever the policy says of the header and of who decides.
 func TestExplainSaysWhatASidecarDoes(t *testing.T) {
-	app := httptest.NewServer(nil)
+	teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	app, stranger := httptest.NewServer(teapot), httptest.NewServer(teapot)
 	t.Cleanup(app.Close)
-	for name, top := range map[string]string{
-		"plain":       "",
-		"first-match": firstMatch,
-		"words":       ownWords,
-		"headers":     ownHeaders,
-		"all of them": firstMatch + ownWords + ownHeaders,
-		"off":         "enabled: false\n" + firstMatch + ownWords,
-		"nobody":      "trust: []\n" + firstMatch + ownHeaders,
-		"an edge":     firstMatch + ownWords + "# edge\n",
+	t.Cleanup(stranger.Close)
+	for name, c := range map[string]struct{ top, tag string }{
+		"plain":            {"", "base"},
+		"first-match":      {firstMatch, "base"},
+		"words":            {ownWords, "base"},
+		"headers":          {ownHeaders, "base"},
+		"all of them":      {firstMatch + ownWords + ownHeaders, "base"},
+		"off":              {"enabled: false\n" + firstMatch + ownWords, "gray"},
+		"nobody":           {"trust: []\n" + firstMatch + ownHeaders, "base"},
+		"an edge":          {firstMatch + ownWords + "# edge\n", "base"},
+		"a gray pod":       {"", "gray"},
+		"a blue pod":       {firstMatch + ownWords, "blue"},
+		"an edge of blues": {"# edge\n", "blue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := app.Listener.Addr().String()
-			path := file(t, "policy.yaml", explained(top, address))
-			r := start(t, path, "--access-log", "--service=users", "--app="+address)
+			path := file(t, "policy.yaml", explained(c.top, address))
+			r := start(t, path, "--access-log", "--service=users", "--app="+address, "--tag="+c.tag)
 			eventually(t, "the policy is in force", func() bool { return len(r.log.with(t, "policy in force")) == 1 })
-			believed := !strings.Contains(top, "trust") && !strings.Contains(top, "edge")
-			ways := map[string]string{"inbound": r.inbound.set.Listeners()[0].Addr().String()}
-			if believed { // the app is believed in any case, which explain does not know
-				ways["outbound"] = r.outbound.set.Listeners()[0].Addr().String()
+			ways := []way{
+				{"inbound", r.inbound.set, question{service: "users"}},
+				{"outbound", r.outbound.set, question{fromTag: c.tag}},
+				{"gateway", r.gateway.set, question{gateway: true}},
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			var sent []exchange
 			for n := range 60 {
-				for direction, to := range ways {
-					raw := randomHead(random, fmt.Sprintf("/%s/%d", direction, n))
-					call(t, to, raw)
-					sent = append(sent, exchange{direction, raw, explainRaw(t, path, raw)})
+				for _, w := range ways {
+					raw := randomHead(random, w.direction, n, stranger.Listener.Addr().String())
+					call(t, w.set.Listeners()[0].Addr().String(), raw)
+					sent = append(sent, exchange{w.direction, raw, w.explain(t, path, raw)})
 				}
 			}
 			eventually(t, "all is logged", func() bool { return len(r.log.with(t, "request")) == len(sent) })
@@ -69,6 +76,13 @@ func TestExplainSaysWhatASidecarDoes(t *testing.T) {
 	}
 }
 
+// way is a side of a sidecar, and how explain is told to ask as it.
+type way struct {
+	direction string
+	set       *listen.Set
+	question  question
+}
+
 func explained(top, address string) string {
 	edge := ""
 	if strings.Contains(top, "# edge") {
@@ -79,7 +93,14 @@ rules:
   - {name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}]}
   - {name: nobody, tag: base, matches: [{headers: [{name: X-User-Id, value: "8"}]}]}
   - {name: blues, tag: blue, matches: [{cookies: [{name: team, value: blue}], not: {headers: [{name: X-User-Id, type: Present}]}}]}
+  - {name: marked, tag: blue, matches: [{headers: [{name: baggage, type: Suffix, value: "x-gray="}]}]}
+  - {name: named, tag: blue, matches: [{path: {value: /billing}, headers: [{name: X-Request-Id, type: Present}, {name: X-Session, type: Present}]}]}
+  - {name: part, tag: gray, matches: [{path: {value: /shop/a}}], percent: 50, by: {header: X-Session}}
   - {name: half, tag: gray, percent: 50, by: {header: X-Session}}
+routes:
+  - {path: /shop, service: users, stripPrefix: 1, cors: {allowOrigins: ["https://shop.example"], allowMethods: [GET, PUT]}}
+  - {path: /shop/orders, service: orders, cors: {allowOrigins: ["*"], allowMethods: ["*"]}}
+  - {path: /billing, service: billing, stripPrefix: 2}
 services:
   - {name: users, ` + edge + `versions: [{tag: base, endpoints: ["` + address + `"]}, {tag: gray, endpoints: ["` + address + `"]}]}
   - {name: orders, versions: [{tag: base, endpoints: ["` + address + `"]}, {tag: gray, endpoints: []}]}
@@ -89,13 +110,16 @@ services:
 
 // randomHead returns a request that may carry a tag, in each of the ways there
 // are, and what rules look at.
-func randomHead(random *rand.Rand, path string) string {
+func randomHead(random *rand.Rand, direction string, n int, stranger string) string {
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	word := func() string {
 		return pick("gray", "base", "blue", "true", "1", "false", "0", "on", "Off!", "a b", "GRAY", "")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", path, pick("users", "orders", "billing"))
+	// The end makes the path one of its own.
+	path := fmt.Sprintf("%s/%s%d", pick("/shop", "/shop/a", "/shop/orders", "/shop//..", "/billing", "/billing/..%2fb", "/a"), direction, n)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
+		pick("GET", "OPTIONS", "OPTIONS", "DELETE"), path, pick("users", "orders", "billing", stranger))
 	maybe := func(name, value string) {
 		if random.IntN(3) == 0 {
 			fmt.Fprintf(&b, "%s: %s\r\n", name, value)
@@ -106,6 +130,8 @@ func randomHead(random *rand.Rand, path string) string {
 	maybe("tracestate", "a=1,graylane="+word())
 	maybe("X-User-Id", pick("7", "8", "9"))
 	maybe("Cookie", "a=b; team="+pick("blue", "red"))
+	maybe("Origin", pick("https://shop.example", "https://other.example", "http://users"))
+	maybe("Access-Control-Request-Method", pick("PUT", "DELETE"))
 	maybe("X-Session", fmt.Sprint(random.IntN(1000)))
 	id := pick("%016x%016x", "%016x%016X") // the second is most likely invalid, so that its tracestate does not count
 	fmt.Fprintf(&b, "traceparent: 00-"+id+"-00f067aa0ba902b7-01\r\n", random.Uint64(), random.Uint64())
@@ -128,10 +154,11 @@ func call(t *testing.T, to, raw string) {
 	}
 }
 
-// explainRaw runs sidecar explain.
-func explainRaw(t *testing.T, path, raw string) *policy.Explanation {
+// explain runs sidecar explain.
+func (w way) explain(t *testing.T, path, raw string) *policy.Explanation {
 	t.Helper()
-	q := question{policy: path, peer: "127.0.0.1", service: "users", output: "json"}
+	q := w.question
+	q.policy, q.peer, q.output = path, "127.0.0.1", "json"
 	var out bytes.Buffer
 	if err := q.answer(strings.NewReader(raw), &out); err != nil {
 		t.Fatal(err)
@@ -154,11 +181,22 @@ func (x *exchange) compare(t *testing.T, record map[string]any) {
 	t.Helper()
 	want := map[string]any{"tag": x.said.Tag, "by a rule": x.said.Rule != ""}
 	got := map[string]any{"tag": record["tag"], "by a rule": record["source"] == "rule"}
-	if x.direction == "outbound" {
+	if x.direction != "inbound" { // what comes in goes to the app
 		want["service"], want["version"], want["reason"] = x.said.Service, x.said.Version, x.said.Reason
 		got["service"], got["version"], got["reason"] = record["service"], record["version"], record["reason"]
+		want["status"], got["status"] = x.status(), fmt.Sprint(record["status"])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s%s: explained (-), done (+):\n%s%v", x.direction, x.raw, diff, record)
+		t.Errorf("%s: %s\nexplained (-), done (+):\n%s%v", x.direction, x.raw, diff, record)
 	}
+}
+
+// status is the one with which the sidecar answers itself, or that of a teapot, as
+// which the app and the stranger answer.
+func (x *exchange) status() string {
+	last := x.said.Steps[len(x.said.Steps)-1].What
+	if status, _, found := strings.Cut(last, ": "); found && len(status) == len("404") {
+		return status
+	}
+	return "418"
 }

@@ -104,6 +104,37 @@ func TestExplainTakesARequestInThreeForms(t *testing.T) {
 	}
 }
 
+func TestExplainAsksAsTheSideThatItIsTold(t *testing.T) {
+	policy := file(t, "policy.yaml", calmPolicy+"routes: [{path: /shop, service: users, stripPrefix: 1}]\n")
+	for _, tt := range []struct {
+		name, request string
+		args          []string
+		want          string
+	}{
+		{"a call of a gray app", "http://users/", []string{"--from-tag=gray"},
+			"tag gray: that of the pod, which works for such requests alone, so no rule is asked\n"},
+		{"a call of a base app", "http://users/ X-User-Id: 7", []string{"--from-tag=base"},
+			"rule testers takes it: tag gray\n"},
+		{"an app is believed, whoever it seems to be", "http://users/ X-Gray: base", []string{"--from-tag=gray", "--peer=203.0.113.9"},
+			"believed: it comes from the app beside the sidecar\n"},
+		{"a call to a stranger", "http://mail/", []string{"--from-tag=gray"},
+			"\nno tag (pass_through)\n"},
+		{"at the gateway", "http://any/shop/v1", []string{"--gateway"},
+			"the service gets path \"/v1\" (stripPrefix: 1); the rules see the path as it was sent\n"},
+		{"no route of the gateway", "http://users/v1", []string{"--gateway"},
+			"404: no route leads to path \"/v1\"\n\nno tag (unavailable)\n"},
+		{"a tunnel through the gateway", "CONNECT users:80", []string{"--gateway"},
+			"404: no route leads to path \"\"\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, errOut, code := command(t, "", append([]string{"explain", "--policy", policy, "--request", tt.request}, tt.args...)...)
+			if code != 0 || errOut != "" || !strings.Contains(out, tt.want) {
+				t.Errorf("exit code %d, standard error %q, printed:\n%s\nwant %q in it", code, errOut, out, tt.want)
+			}
+		})
+	}
+}
+
 func TestExplainJudgesTheTagThatCame(t *testing.T) {
 	policy := file(t, "policy.yaml", calmPolicy)
 	for _, tt := range []struct {
@@ -217,6 +248,10 @@ func TestPolicyCommandsRefuseNonsense(t *testing.T) {
 		{"explain", "--policy", policy, "--request", "http://users/", "--peer", "me"},
 		{"explain", "--policy", policy, "--request", "http://users/", "--at", "noon"},
 		{"explain", "--policy", policy, "--curl", "curl 'http://users/"},
+		{"explain", "--policy", policy, "--request", "http://users/", "--from-tag", "Gray"},
+		{"explain", "--policy", policy, "--request", "http://users/", "--from-tag", "gray", "--gateway"},
+		{"explain", "--policy", policy, "--request", "http://users/", "--from-tag", "gray", "--edge"},
+		{"explain", "--policy", policy, "--request", "http://users/", "--gateway", "--service", "users"},
 	} {
 		if _, errOut, code := command(t, "", args...); code != 2 || !strings.HasPrefix(errOut, "sidecar: ") {
 			t.Errorf("%q: exit code %d, standard error %q, want 2 and why", args, code, errOut)

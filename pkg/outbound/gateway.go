@@ -30,7 +30,7 @@ func (g Gateway) enter(c *call) {
 		c.Refuse(404, metrics.NoRoute, "no route of the policy leads there")
 		return
 	}
-	c.service = route.Service
+	c.service, c.Record.Service = route.Service, route.Service.Name
 	if route.Cors != nil && g.answered(c, route.Cors) {
 		return
 	}
@@ -39,7 +39,7 @@ func (g Gateway) enter(c *call) {
 		c.Refuse(400, metrics.BadPath, "dot segments or slashes hide in the part of the path that names the service")
 		return
 	}
-	c.path, c.Record.Service = path, c.service.Name
+	c.path = path
 	if c.loops() { // the count of a stranger is taken too: it can end his own request alone
 		return
 	}

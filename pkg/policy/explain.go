@@ -6,17 +6,35 @@ import (
 	"strings"
 )
 
-// Incoming is the tag that a request came with.
+// Incoming is how a request came to a sidecar.
 type Incoming struct {
-	Tag     string // "": none
-	From    string // where it stood: `header`, `baggage`, `tracestate`
+	Tag  string // that it came with; "": none
+	From string // where that stood: `header`, `baggage`, `tracestate`
+	Side Side
+
+	// At the inbound side:
+
 	Service string // name of the service whose pod got the request; "": none
 	Edge    bool   // that pod is an edge, whatever the policy says of its service
+
+	// At the outbound side:
+
+	Pod string // tag of the pod whose app makes the call; "": base
 }
+
+// Side is where a sidecar takes a request.
+type Side uint8
+
+// The sides.
+const (
+	AtInbound  Side = iota // from another pod, or from outside
+	AtOutbound             // from the app beside it
+	AtGateway              // from outside, to be sent by its path
+)
 
 // Answer is what becomes of a request.
 type Answer struct {
-	Tag     string `json:"tag"`
+	Tag     string `json:"tag"`               // "": none is looked for: it is not marked
 	Rule    string `json:"rule,omitempty"`    // that gave it the tag; "": none
 	Service string `json:"service,omitempty"` // that it goes to; "": none claims its host
 	Version string `json:"version,omitempty"` // tag of the version that serves it; "": none
@@ -25,8 +43,12 @@ type Answer struct {
 
 // String shows a as one line.
 func (a Answer) String() string {
+	tag := "no tag"
+	if a.Tag != "" {
+		tag = "tag " + a.Tag
+	}
 	var b strings.Builder
-	b.WriteString("tag " + a.Tag)
+	b.WriteString(tag)
 	if a.Rule != "" {
 		b.WriteString(" by rule " + a.Rule)
 	}
@@ -61,10 +83,33 @@ func (s *Step) detail(format string, args ...any) {
 	s.Details = append(s.Details, fmt.Sprintf(format, args...))
 }
 
-// Explain tells what p makes of r, which came with the tag in, and why. It asks
-// what Trusts, Tag, ServiceFor and Decide ask, of the same parts of p.
+// Explain tells what p makes of r, which came as in says, and why. It asks what
+// Trusts, Tag, ServiceFor, RouteFor and Decide ask, of the same parts of p.
 func (p *Policy) Explain(r *Request, in Incoming) *Explanation {
 	e := new(Explanation)
+	var s *Service
+	switch in.Side {
+	case AtInbound:
+		p.explainTag(e, r, in)
+		s = p.explainHost(e, r.Host)
+	case AtOutbound:
+		if s = p.explainHost(e, r.Host); s != nil {
+			p.explainTag(e, r, in)
+		}
+	case AtGateway:
+		if s = p.explainRoute(e, r); s != nil {
+			p.explainTag(e, r, in)
+		}
+	}
+	if s != nil {
+		e.explainVersion(s)
+	}
+	return e
+}
+
+// explainTag tells whose the request is.
+func (p *Policy) explainTag(e *Explanation, r *Request, in Incoming) {
+	own := in.Side == AtOutbound && in.Pod != "" && in.Pod != Base
 	switch {
 	case !p.Enabled:
 		e.step("the policy is switched off (enabled: false): every request is base")
@@ -72,21 +117,33 @@ func (p *Policy) Explain(r *Request, in Incoming) *Explanation {
 	case p.explainTrust(e, r.Peer, in):
 		e.Tag = in.Tag
 		e.step("tag %s: decided already by an earlier hop, so no rule is asked", in.Tag)
+	case own:
+		e.Tag = in.Pod
+		e.step("tag %s: that of the pod, which works for such requests alone, so no rule is asked", in.Pod)
 	default:
 		p.explainRules(e, r)
 	}
-	p.explainService(e, r.Host)
-	return e
 }
 
 // explainTrust tells whether the tag that came with the request is believed.
 func (p *Policy) explainTrust(e *Explanation, peer netip.Addr, in Incoming) bool {
 	if in.Tag == "" {
-		e.step("no tag came with the request")
+		s := e.step("no tag came with the request")
+		if in.Side == AtOutbound {
+			s.detail("if the app forwards a trace that the sidecar remembers, the tag of that one counts")
+		}
 		return false
 	}
 	s := e.step("tag %s came with the request (%s)", in.Tag, in.From)
-	if service := p.names[in.Service]; in.Edge || service != nil && service.Edge {
+	service := p.names[in.Service]
+	switch {
+	case in.Side == AtOutbound:
+		s.detail("believed: it comes from the app beside the sidecar")
+		return true
+	case in.Side == AtGateway:
+		s.detail("not believed: a gateway believes nobody")
+		return false
+	case in.Edge || service != nil && service.Edge:
 		s.detail("not believed: this pod is an edge, which believes nobody")
 		return false
 	}
@@ -113,16 +170,21 @@ func network(nets []netip.Prefix, addr netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// explainService tells where the request goes.
-func (p *Policy) explainService(e *Explanation, host []byte) {
+// explainHost tells whom the request is for, nil for a stranger.
+func (p *Policy) explainHost(e *Explanation, host []byte) *Service {
 	s := p.ServiceFor(host)
 	if s == nil {
 		e.Reason = PassThrough.String()
 		e.step("no service claims host %s: it is passed on to where it was going, and our headers are taken off", quote(string(host)))
-		return
+		return nil
 	}
 	e.Service = s.Name
 	e.step("host %s belongs to service %s", quote(string(host)), s.Name)
+	return s
+}
+
+// explainVersion tells which version of s serves the request.
+func (e *Explanation) explainVersion(s *Service) {
 	d := s.Decide(e.Tag)
 	e.Reason = d.Reason.String()
 	if d.Version != nil {

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"bytes"
-	"slices"
+	"cmp"
 )
 
 // Route sends requests of the gateway to a service, by the beginning of their
@@ -13,6 +13,9 @@ type Route struct {
 	Strip   int   // segments to take off
 	Cors    *Cors // nil: the service answers
 }
+
+// String is the path as a policy file writes it.
+func (r *Route) String() string { return cmp.Or(r.Path, "/") }
 
 // RouteFor returns the route of a path as it was sent, without query, or nil.
 // Of several the longest takes it. Like rules, routes see a path in its normal
@@ -65,43 +68,4 @@ func skipSegments(path []byte, n int) []byte {
 		path = path[1+i:]
 	}
 	return path
-}
-
-// Cors is what pages of other origins may do (Fetch standard, section 3.2).
-type Cors struct {
-	Origins     []string // as browsers write them; nil: any
-	Methods     []string // nil: any
-	Headers     []string // where not AnyHeader
-	AnyHeader   bool
-	Credentials bool
-	MaxAge      int // seconds; below 0: not said
-}
-
-// AllowsOrigin tells whether pages of that origin may do anything at all.
-func (c *Cors) AllowsOrigin(origin []byte) bool {
-	return c.Origins == nil || contained(c.Origins, origin)
-}
-
-// AllowsMethod tells whether they may use that method.
-func (c *Cors) AllowsMethod(method []byte) bool {
-	return c.Methods == nil || contained(c.Methods, method)
-}
-
-func contained(list []string, word []byte) bool {
-	return slices.ContainsFunc(list, func(one string) bool { return one == string(word) })
-}
-
-// AllowsHeaders tells whether they may send all headers of a list as browsers
-// write it: names with commas between.
-func (c *Cors) AllowsHeaders(names []byte) bool {
-	if c.AnyHeader {
-		return true
-	}
-	for name := range bytes.SplitSeq(names, []byte(",")) {
-		name = bytes.TrimSpace(name)
-		if len(name) > 0 && !slices.ContainsFunc(c.Headers, func(one string) bool { return bytes.EqualFold([]byte(one), name) }) {
-			return false
-		}
-	}
-	return true
 }

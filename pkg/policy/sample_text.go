@@ -86,7 +86,8 @@ func (s *Sample) target(url string) {
 		s.Host = s.Host[at+1:]
 	}
 	s.Path, s.Query, _ = strings.Cut(url[end:], "?")
-	if s.Path == "" {
+	const connect = "CONNECT" // names a host, and no resource of it
+	if s.Path == "" && s.Method != connect {
 		s.Path = "/"
 	}
 }

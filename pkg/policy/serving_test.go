@@ -179,17 +179,17 @@ func TestCors(t *testing.T) {
 		name      string
 		got, want bool
 	}{
-		{"an origin of the list", some.AllowsOrigin([]byte("https://a.example")), true},
-		{"another", some.AllowsOrigin([]byte("https://b.example")), false},
-		{"another that begins like it", some.AllowsOrigin([]byte("https://a.example.b")), false},
-		{"any origin", all.AllowsOrigin([]byte("https://b.example")), true},
-		{"a method of the list", some.AllowsMethod([]byte("PUT")), true},
-		{"another method", some.AllowsMethod([]byte("DELETE")), false},
-		{"any method", all.AllowsMethod([]byte("DELETE")), true},
-		{"headers of the list, in any case", some.AllowsHeaders([]byte("x-a, X-B")), true},
-		{"no headers", some.AllowsHeaders(nil), true},
-		{"another beside one of the list", some.AllowsHeaders([]byte("x-a,x-c")), false},
-		{"any header", all.AllowsHeaders([]byte("x-c")), true},
+		{"an origin of the list", some.allowsOrigin([]byte("https://a.example")), true},
+		{"another", some.allowsOrigin([]byte("https://b.example")), false},
+		{"another that begins like it", some.allowsOrigin([]byte("https://a.example.b")), false},
+		{"any origin", all.allowsOrigin([]byte("https://b.example")), true},
+		{"a method of the list", some.allowsMethod([]byte("PUT")), true},
+		{"another method", some.allowsMethod([]byte("DELETE")), false},
+		{"any method", all.allowsMethod([]byte("DELETE")), true},
+		{"headers of the list, in any case", some.allowsHeaders([]byte("x-a, X-B")), true},
+		{"no headers", some.allowsHeaders(nil), true},
+		{"another beside one of the list", some.allowsHeaders([]byte("x-a,x-c")), false},
+		{"any header", all.allowsHeaders([]byte("x-c")), true},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, c.got, c.want)
