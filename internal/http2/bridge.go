@@ -26,8 +26,8 @@ func (o *Origin) HTTP1Config(cfg http1.OriginConfig) http1.OriginConfig {
 // connection exists only if the origin can be reached now, so that who dials learns
 // whether it can.
 //
-// The far end is served in this process. net/http reads what package http1 has
-// checked, and the streams are those of all other callers.
+// The far end is served in this process, by net/http, and the streams are those of
+// all other callers.
 func (o *Origin) DialHTTP1(ctx context.Context, _ string) (net.Conn, error) {
 	l, _, e := o.take(ctx)
 	if e != nil {
@@ -39,7 +39,7 @@ func (o *Origin) DialHTTP1(ctx context.Context, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() { _ = o.bridging().Serve(&single{conn: far}) }() // ends at once, with the listener
+	go func() { _ = o.bridging().Serve(&single{conn: newFarEnd(far)}) }() // ends at once, with the listener
 	return near, nil
 }
 
@@ -50,6 +50,7 @@ func (o *Origin) bridging() *http.Server {
 	if o.bridge == nil {
 		o.bridge = &http.Server{
 			Handler:                      &bridge{origin: o},
+			ConnContext:                  withConn,
 			DisableGeneralOptionsHandler: true,        // OPTIONS * is for the origin
 			ReadHeaderTimeout:            time.Minute, // far more than sending takes that has begun
 			MaxHeaderBytes:               maxReplyHead,
@@ -68,7 +69,9 @@ type bridge struct {
 // sends it elsewhere if that may be.
 func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 always can
-	dropHopFields(r.Header)
+	if c, ok := r.Context().Value(connKey{}).(*farEnd); ok {
+		c.restore(r)
+	}
 	x := newExchange(w, r, &b.buffers, 0)
 	x.SetReply("Connection", "close")
 	if err := x.Send(b.origin); err != nil {

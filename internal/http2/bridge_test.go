@@ -2,6 +2,7 @@ package http2
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -116,6 +117,44 @@ func TestHTTP1GoesOnAsHTTP2(t *testing.T) {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// net/http, which reads the far end of a bridge, would refuse some of this as a server
+// of HTTP/1, and add to some.
+func TestHTTP1GoesOnAsItWasSent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target, line, want string
+	}{
+		"a broken escape":                 {target: "/%zz/%?%"},
+		"an escape at the end":            {target: "/a%2"},
+		"a colon where no scheme is":      {target: "/:a//b:c"},
+		"bytes of no character":           {target: "/\xff\xfe"},
+		"an expectation that nobody has":  {line: "Expect: the-unexpected", want: "expect: the-unexpected"},
+		"what is Cache-Control of old":    {line: "Pragma: no-cache", want: "pragma: no-cache"},
+		"a trailer that does not come":    {line: "Trailer: X-T", want: "trailer: X-T"},
+		"a name with all sorts of letter": {line: "x!#$%&'*+-.^_`|~1: 2", want: "x!#$%&'*+-.^_`|~1: 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.target = cmp.Or(tt.target, "/")
+			got := make(chan string, 1)
+			addr, _ := bridged(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
+				lines := r.head.PseudoValue("path")
+				for _, f := range r.head.RegularFields() {
+					lines += "\n" + f.Name + ": " + f.Value
+				}
+				got <- lines
+				r.heads(stream, true, ":status", "204")
+			}), http1.OriginConfig{})
+			resp := say(t, addr, "GET "+tt.target+" HTTP/1.1\r\n"+cmp.Or(tt.line, "X: 1")+"\r\nHost: a\r\n\r\n")
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("got %d, want what the origin answers", resp.StatusCode)
+			}
+			if got, want := <-got, tt.target+"\n"+cmp.Or(tt.want, "x: 1"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,8 +21,12 @@ type conn struct {
 	once      sync.Once
 }
 
-// connKey is the key of the conn in the context of its requests.
+// connKey is the key of a connection in the context of its requests.
 type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
 
 func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
 	k := &conn{Conn: c, dst: dst, done: make(chan struct{})}

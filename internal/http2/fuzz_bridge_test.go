@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ func FuzzBridge(f *testing.F) {
 	f.Add("PUT", "/?", "accept", "", strings.Repeat("b", 70<<10), true, 404)
 	f.Add("DELETE", "http://users/\xc3\xa4", "Grpc-Timeout", "1S", "0\r\n\r\n", true, 204)
 	f.Add("OPTIONS", "*", "b3", "\t \xff", "", false, 304)
+	f.Add("GET", "/%zz?%", "Pragma", "no-cache", "", false, 200)
 	f.Add("HEAD", "/a b", "x y", "a\nb: c", "", false, 500)
 	var got arrived
 	addr := addrOf(origin(f, func(w http.ResponseWriter, r *http.Request) {
@@ -58,8 +60,8 @@ func FuzzBridge(f *testing.F) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if got.requests == 0 && resp.StatusCode == http.StatusBadRequest {
-			return // refused by us, or for its target by net/http
+		if got.requests == 0 && (resp.StatusCode == http.StatusBadRequest || foreign(target)) {
+			return // refused by us, or for its target by net/http at the origin
 		}
 		got.check(t)
 		bodyless := method == "HEAD" || status == 204 || status == 304
@@ -67,6 +69,12 @@ func FuzzBridge(f *testing.F) {
 			t.Errorf("got %d with %q and %q, %v, want %d with %q and %q", resp.StatusCode, text, resp.Header["Echo"], err, status, body, got.want.value)
 		}
 	})
+}
+
+// foreign is a target that net/http, as a server, resets the stream for.
+func foreign(target string) bool {
+	_, err := url.ParseRequestURI(target)
+	return err != nil
 }
 
 // meaningful is a name that is not passed on as it is: of framing, or written by

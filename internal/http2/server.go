@@ -174,7 +174,7 @@ func (s *Server) newHTTP() *http.Server {
 			MaxReceiveBufferPerStream:     streamWindow,
 			MaxReceiveBufferPerConnection: connWindow,
 		},
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext:       withConn,
 		ReadHeaderTimeout: s.cfg.HeadTimeout, // of the preface; for the rest see heads
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
