@@ -3,8 +3,12 @@ package admin_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,75 +24,59 @@ func TestThePolicyInForceIsShown(t *testing.T) {
 	o := options()
 	o.Now = func() time.Time { return loaded.Add(90 * time.Second) }
 	o.Reloads.Good(loaded)
-	o.Store.Replace(&policy.Policy{
-		Enabled: true, Header: "X-Gray", Digest: "0123456789ab",
-		Rules: []*policy.Rule{{Name: "testers", Tag: "gray"}},
-		Services: []*policy.Service{
-			{Name: "users", Hosts: []string{"users"}, Edge: true, Fallback: true, Versions: []*policy.Version{
-				{Tag: "base", Endpoints: []policy.Target{{Address: "127.0.0.1:9001", Weight: 1, Zone: "a", Protocol: "http1"}}},
-				{Tag: "gray"},
-			}},
-			{Name: "mail", Fallback: true},
-		},
-	})
-	want := `{
-  "digest": "0123456789ab",
-  "valid": true,
-  "loadedAt": "2026-01-02T03:04:05Z",
-  "ageSeconds": 90,
-  "enabled": true,
-  "header": "X-Gray",
-  "trust": [],
-  "untrusted": [],
-  "services": [
-    {
-      "name": "users",
-      "hosts": [
-        "users"
-      ],
-      "edge": true,
-      "fallback": true,
-      "versions": [
-        {
-          "tag": "base",
-          "endpoints": [
-            {
-              "address": "127.0.0.1:9001",
-              "weight": 1,
-              "zone": "a",
-              "protocol": "http1"
-            }
-          ]
-        },
-        {
-          "tag": "gray",
-          "endpoints": []
-        }
-      ]
-    },
-    {
-      "name": "mail",
-      "hosts": [],
-      "edge": false,
-      "fallback": true,
-      "versions": []
-    }
-  ],
-  "rules": [
-    {
-      "name": "testers",
-      "tag": "gray",
-      "takes": ""
-    }
-  ]
-}
-`
+	p, err := policy.Load("testdata/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Store.Replace(p)
+	want, err := os.ReadFile("testdata/policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	reply := get(t, admin.New(o), "/policy")
-	if diff := cmp.Diff(reply.Body.String(), want); diff != "" {
+	if diff := cmp.Diff(reply.Body.String(), string(want)); diff != "" {
 		t.Errorf("the reply (got -, want +):\n%s", diff)
 	}
 	if got := reply.Header().Get("Content-Type"); got != "application/json" {
 		t.Errorf("got type %s, want application/json", got)
+	}
+}
+
+// A key that the language gets must be shown, or belong to what is put in words.
+func TestEveryKeyOfThePolicyIsShown(t *testing.T) {
+	text, err := os.ReadFile("testdata/policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties  map[string]any
+		Definitions map[string]struct {
+			Properties map[string]any
+			AnyOf      []struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(policy.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	keys := maps.Clone(schema.Properties)
+	delete(keys, "apiVersion") // there is one
+	inWords := []string{"Rule", "Active", "Match", "Path", "Value", "ValuesFrom", "Part", "Ramp", "By"}
+	for name, d := range schema.Definitions {
+		if slices.Contains(inWords, name) {
+			continue
+		}
+		maps.Copy(keys, d.Properties)
+		for _, form := range d.AnyOf {
+			maps.Copy(keys, form.Properties)
+		}
+	}
+	for key := range keys {
+		if !strings.Contains(string(text), `"`+key+`": `) {
+			t.Errorf("/policy does not show %s", key)
+		}
+	}
+	if len(keys) < 50 {
+		t.Errorf("the schema names %d keys, want 50 or more: is it read right?", len(keys))
 	}
 }
 

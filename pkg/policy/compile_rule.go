@@ -23,7 +23,7 @@ func (c *compiler) rules(specs []RuleSpec, at place) {
 }
 
 func (c *compiler) rule(spec *RuleSpec, at place) {
-	r := &Rule{Name: spec.Name, Tag: spec.Tag}
+	r := &Rule{Name: spec.Name, Tag: spec.Tag, Salt: spec.Salt}
 	index := len(c.policy.Rules)
 	c.policy.Rules = append(c.policy.Rules, r)
 	if spec.Active != nil {

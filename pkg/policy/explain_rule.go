@@ -147,7 +147,22 @@ func (s *share) text(now time.Time) string {
 	case ramped:
 		return fmt.Sprintf("share %v %% at %s", s.at(now), now.Format(time.RFC3339))
 	case split:
-		return "parts " + strings.Join(s.tags, ", ")
+		return "parts " + strings.Join(s.splitTexts(), ", ")
 	}
 	return fmt.Sprintf("share %v %%", s.at(now))
+}
+
+// splitTexts shows each part of a split with its size.
+func (s *share) splitTexts() []string {
+	sizes := make([]Percent, len(s.tags))
+	for _, part := range s.parts {
+		if part != noPart {
+			sizes[part]++
+		}
+	}
+	texts := make([]string, len(s.tags))
+	for i, tag := range s.tags {
+		texts[i] = fmt.Sprintf("%s %v %%", tag, sizes[i])
+	}
+	return texts
 }

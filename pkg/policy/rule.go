@@ -9,6 +9,7 @@ import (
 type Rule struct {
 	Name string
 	Tag  string // "" where `split` gives several
+	Salt string // of the share; "": the name
 
 	from, until time.Time // zero: no limit
 	share       share

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -44,4 +45,22 @@ func (p *Policy) Share(rule *Rule, now time.Time) string {
 		return s.text(now) + " at random"
 	}
 	return s.text(now) + " by " + p.sources[s.by].String()
+}
+
+// BalanceKey tells by what the requests of s are balanced, for people; "" where that
+// is nothing of the request.
+func (p *Policy) BalanceKey(s *Service) string {
+	if s.Balance.by < 0 {
+		return ""
+	}
+	return p.sources[s.Balance.by].String()
+}
+
+// Except returns the paths, and the networks of callers, whose requests are for every
+// pod.
+func (g *Guard) Except() (paths []string, peers []netip.Prefix) {
+	for _, path := range g.paths {
+		paths = append(paths, cmp.Or(path, "/"))
+	}
+	return paths, slices.Clone(g.peers)
 }

@@ -33,7 +33,7 @@ rules:
 		"method is GET and header X-User-Id is 1 or 2, or cookie beta is there", "",
 		"every request, but from 2026-01-01T00:00:00Z", "share 5 % by header X-User-Id",
 		"every request", "share 0.5 % at random",
-		"every request", "parts gray, blue by client IP",
+		"every request", "parts gray 5 %, blue 5 % by client IP",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
