@@ -13,7 +13,7 @@ import (
 
 // conn is one connection of a caller.
 type conn struct {
-	net.Conn
+	*gathered
 	in        *bufio.Reader // of heads
 	peer, dst netip.AddrPort
 	via       []byte        // target of the tunnel that it is in, nil for none
@@ -29,7 +29,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 }
 
 func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
-	k := &conn{Conn: c, dst: dst, done: make(chan struct{})}
+	k := &conn{gathered: newGathered(c), dst: dst, done: make(chan struct{})}
 	k.in = bufio.NewReader(newHeads(c, s.cfg.HeadTimeout, func() {
 		s.refused(&http1.Error{Op: "read", Reason: http1.CallerTimeout})
 	}))
@@ -48,7 +48,7 @@ func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Close may be called more than once.
 func (c *conn) Close() error {
-	err := c.Conn.Close()
+	err := c.gathered.Close()
 	c.once.Do(func() { close(c.done) })
 	return err
 }

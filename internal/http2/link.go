@@ -79,7 +79,9 @@ type greeting struct {
 	over    chan struct{} // closed when the first frame was taken, or never will be
 }
 
-func newGreeting(conn net.Conn) *greeting { return &greeting{Conn: conn, over: make(chan struct{})} }
+func newGreeting(conn net.Conn) *greeting {
+	return &greeting{Conn: newGathered(conn), over: make(chan struct{})}
+}
 
 // Read is called by one goroutine, which takes frames: when it wants more than the
 // first, it has taken that.

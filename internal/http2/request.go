@@ -13,6 +13,9 @@ type Request struct {
 	http *http.Request
 
 	method, authority, path, query []byte
+
+	values [8]string // one for each line that was set, as far as they go
+	set    int       // of values
 }
 
 func (r *Request) read(in *http.Request) {
@@ -115,8 +118,27 @@ func (r *Request) Values(dst [][]byte, name string) [][]byte {
 // Set leaves one line of that name. value is copied; control characters in it
 // become spaces.
 func (r *Request) Set(name string, value []byte) {
-	r.http.Header[textproto.CanonicalMIMEHeaderKey(name)] = []string{plain(string(value))}
+	canonical, ok := canonicalNames[name]
+	if !ok {
+		canonical = textproto.CanonicalMIMEHeaderKey(name)
+	}
+	r.http.Header[canonical] = r.line(plain(string(value)))
 }
+
+// line is a list of nothing but value.
+func (r *Request) line(value string) []string {
+	if r.set == len(r.values) {
+		return []string{value}
+	}
+	line := r.values[r.set : r.set+1 : r.set+1]
+	line[0] = value
+	r.set++
+	return line
+}
+
+// canonicalNames are those of the lines that nearly every request gets, which net/http
+// would make each time.
+var canonicalNames = map[string]string{"baggage": "Baggage", "traceparent": "Traceparent", "tracestate": "Tracestate"}
 
 // Del removes every line of that name.
 func (r *Request) Del(name string) { r.http.Header.Del(name) }

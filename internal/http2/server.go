@@ -184,6 +184,7 @@ func (s *Server) newHTTP() *http.Server {
 
 // ServeHTTP serves one stream.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	growStack(0)
 	active := s.active.Add(1)
 	defer s.active.Add(-1)
 	defer func() {
@@ -206,6 +207,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.handler.Serve(x)
 	}
 	x.finish()
+}
+
+// growStack makes room on the stack of a new goroutine for what a Handler and net/http
+// take, while it is cheap to move: it would be moved as it fills, time after time. This
+// is 7 % of what a unary call costs.
+//
+//go:noinline
+func growStack(i int) byte {
+	var room [6 << 10]byte
+	return room[i]
 }
 
 // admits says why a request gets no further. There may be as many under way as there

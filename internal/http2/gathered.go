@@ -1,0 +1,116 @@
+package http2
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	// mostGathered is how much waits to leave; who wants to write more waits as well.
+	mostGathered = 16 << 10
+	// keptGathered is the room that a connection keeps while nothing leaves.
+	keptGathered = 4 << 10
+)
+
+// gathered is a connection whose small writes leave together. net/http flushes after
+// each frame, of which a unary call has three on its way back and two on its way out,
+// and each flush would be a system call here and wake the one who reads there.
+//
+// Nothing is held back for a time: a write leaves as soon as the goroutines that can
+// run now had their turn. A write that fails after it was taken fails the next one.
+type gathered struct {
+	net.Conn
+
+	mu      sync.Mutex
+	moved   sync.Cond // of mu: something has left
+	pending []byte    // waits to leave
+	busy    bool      // a goroutine writes to Conn, or is about to
+	err     error     // of writing from now on
+	closing bool      // Conn is to be closed by who writes to it
+}
+
+func newGathered(c net.Conn) *gathered {
+	g := &gathered{Conn: c}
+	g.moved.L = &g.mu
+	return g
+}
+
+// Write takes p, and writes it itself if it is large.
+func (g *gathered) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.busy && g.err == nil && len(g.pending)+len(p) > mostGathered {
+		g.moved.Wait()
+	}
+	switch {
+	case g.err != nil:
+		return 0, g.err
+	case g.busy:
+		g.pending = append(g.pending, p...)
+	case len(p) > keptGathered:
+		g.busy = true
+		n, err := g.write(p)
+		g.leave()
+		return n, err
+	default:
+		g.pending = append(g.pending, p...)
+		g.busy = true
+		go g.send()
+	}
+	return len(p), nil
+}
+
+// send sends what is written now, and by others who can run.
+func (g *gathered) send() {
+	runtime.Gosched()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave()
+}
+
+// leave sends what waits until nothing does.
+func (g *gathered) leave() {
+	for len(g.pending) > 0 {
+		batch := g.pending
+		g.pending = nil
+		if _, err := g.write(batch); err != nil {
+			g.pending = nil
+		}
+		if len(g.pending) == 0 && cap(batch) <= keptGathered {
+			g.pending = batch[:0]
+		}
+	}
+	g.busy = false
+	if g.closing {
+		_ = g.Conn.Close() // as Close would have
+	}
+}
+
+// write writes to Conn, without mu.
+func (g *gathered) write(p []byte) (int, error) {
+	g.mu.Unlock()
+	n, err := g.Conn.Write(p)
+	g.mu.Lock()
+	if err != nil && g.err == nil {
+		g.err = err
+	}
+	g.moved.Broadcast()
+	return n, err
+}
+
+// Close gives what waits to leave a moment to do so.
+func (g *gathered) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = net.ErrClosed
+	g.moved.Broadcast()
+	if !g.busy {
+		return g.Conn.Close()
+	}
+	g.closing = true
+	now := time.Now()
+	_ = g.SetReadDeadline(now) // a closed one has none, which is as well
+	return g.SetWriteDeadline(now.Add(moment))
+}
