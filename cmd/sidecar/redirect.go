@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,11 @@ iptables.
 Left alone are calls of --uid, calls to loopback, calls to --health-port, calls to
 ports where no app listens, which are refused as ever, everything but TCP (DNS over
 UDP among it), and what the flags exclude, or do not include. Peers are the callers
-of inbound calls and the destinations of outbound ones.`,
+of inbound calls and the destinations of outbound ones.
+
+The check makes one connection from the pod, for IPv4 and IPv6, and sees it arrive at
+the outbound port. It needs no sidecar, and succeeds without one: then it listens there
+itself meanwhile, and says so.`,
 		Example: `  sidecar redirect
   sidecar redirect --outbound-exclude-ports 3306,6379 --outbound-exclude-peers 10.9.0.0/16
   sidecar redirect --dry-run
@@ -175,7 +180,9 @@ func (f *redirectFlags) act(cmd *cobra.Command, rules redirect.Rules) error {
 	case f.remove:
 		err, done = redirect.Remove(), "redirect rules removed"
 	case f.check:
-		err, done = rules.Check(cmd.Context()), "redirect rules are in force, and a connection arrived"
+		var vacant []netip.AddrPort
+		vacant, err = rules.Check(cmd.Context())
+		done = checked(vacant)
 	default:
 		err, done = rules.Install(), "redirect rules in force"
 	}
@@ -188,4 +195,16 @@ func (f *redirectFlags) act(cmd *cobra.Command, rules redirect.Rules) error {
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
 	return err
+}
+
+// checked says what a check has found, and where no sidecar listens yet.
+func checked(vacant []netip.AddrPort) string {
+	done := "redirect rules are in force, and a connection arrived"
+	for i, addr := range vacant {
+		if i == 0 {
+			done += "; but no sidecar listens there yet:"
+		}
+		done += " " + addr.String()
+	}
+	return done
 }

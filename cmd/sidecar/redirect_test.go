@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,22 @@ func TestRedirectReportsEveryFault(t *testing.T) {
 	} {
 		if !strings.Contains(errOut.String(), want) {
 			t.Errorf("got no %q in\n%s", want, errOut.String())
+		}
+	}
+}
+
+func TestACheckSaysWhereNoSidecarListens(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		vacant []netip.AddrPort
+		want   string
+	}{
+		{"a sidecar runs", nil, "redirect rules are in force, and a connection arrived"},
+		{"none does", []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:15001"), netip.MustParseAddrPort("[::1]:15001")},
+			"redirect rules are in force, and a connection arrived; but no sidecar listens there yet: 127.0.0.1:15001 [::1]:15001"},
+	} {
+		if got := checked(c.vacant); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package redirect
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/google/nftables"
@@ -12,31 +13,32 @@ import (
 // Check reports whether the rules are in force as Install puts them, and work. It
 // makes one connection for IPv4 and one for IPv6, whichever this pod has, from
 // the pod to its own address or else to one that is nobody's, and wants them to
-// be brought to the outbound port. There it listens itself, unless a sidecar does.
+// be brought to the outbound port. It needs no sidecar: where none listens it does so
+// itself meanwhile, and returns these addresses as vacant.
 //
 // Like Install it needs CAP_NET_ADMIN; it must not run as the sidecar's user,
 // whose connections are left alone. When the error is ErrClosedPorts the rules
 // are in force but for that.
-func (r Rules) Check(ctx context.Context) error {
+func (r Rules) Check(ctx context.Context) (vacant []netip.AddrPort, err error) {
 	inForce, err := kernel{}.comments()
 	if err != nil {
-		return kernel{}.explain("reading the redirect rules", err)
+		return nil, kernel{}.explain("reading the redirect rules", err)
 	}
 	are := func(c closed) bool { return slices.Equal(inForce, comments(r.chains(c))) }
 	switch {
 	case len(inForce) == 0:
-		return fmt.Errorf("there is no nftables table inet %s: run `sidecar redirect` first", Table)
+		return nil, fmt.Errorf("there is no nftables table inet %s: run `sidecar redirect` first", Table)
 	case !are(refuseClosed) && !are(acceptClosed):
-		return fmt.Errorf("the nftables table inet %s is not what these flags make: run `sidecar redirect` again with them, "+
+		return nil, fmt.Errorf("the nftables table inet %s is not what these flags make: run `sidecar redirect` again with them, "+
 			"or check with those that it was made with", Table)
 	}
-	if err := r.tryBoth(ctx); err != nil {
-		return err
+	if vacant, err = r.tryBoth(ctx); err != nil {
+		return nil, err
 	}
 	if are(acceptClosed) {
-		return ErrClosedPorts
+		return vacant, ErrClosedPorts
 	}
-	return nil
+	return vacant, nil
 }
 
 // comments reads the comments of all our rules in force, by which they are known:

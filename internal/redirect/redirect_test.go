@@ -93,8 +93,25 @@ func TestCheckFindsOutWhatIsInForce(t *testing.T) {
 	pod.Run(t, "ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth1")
 	pod.Run(t, "ip", "link", "set", "eth0", "up")
 	pod.Address(t, "eth0", "10.1.0.2/24", "fd01::2/64")
+	var vacant []netip.AddrPort
 	check := func(r Rules) error {
-		return pod.Do(func() error { return r.Check(context.Background()) })
+		return pod.Do(func() (err error) {
+			vacant, err = r.Check(context.Background())
+			return err
+		})
+	}
+	wantVacant := func(when string, addresses ...string) {
+		t.Helper()
+		if err := check(plain()); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		var got []string
+		for _, addr := range vacant {
+			got = append(got, addr.String())
+		}
+		if diff := cmp.Diff(got, addresses); diff != "" {
+			t.Errorf("%s, addresses where no sidecar listens (got -, want +):\n%s", when, diff)
+		}
 	}
 	wantFault := func(err error, fault string) {
 		t.Helper()
@@ -107,24 +124,24 @@ func TestCheckFindsOutWhatIsInForce(t *testing.T) {
 	if err := pod.Do(plain().Install); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(plain()); err != nil {
-		t.Error(err)
-	}
-	pod.Listen(t, "127.0.0.1:15001") // as a running sidecar does
-	if err := check(plain()); err != nil {
-		t.Errorf("with a sidecar: %v", err)
-	}
+	wantVacant("before a sidecar runs", "127.0.0.1:15001", "[::1]:15001")
+	pod.Listen(t, "127.0.0.1:15001") // as a sidecar does
+	wantVacant("with a sidecar for IPv4 alone", "[::1]:15001")
+	pod.Listen(t, "[::1]:15001")
+	wantVacant("with a sidecar")
 	wantFault(check(narrow()), "not what these flags make")
-	wantFault(pod.As(1337, func() error { return plain().Check(context.Background()) }), "was not brought to port 15001")
+	asSidecar := func() error {
+		_, err := plain().Check(context.Background())
+		return err
+	}
+	wantFault(pod.As(1337, asSidecar), "was not brought to port 15001")
 
 	pod.Run(t, "nft", "flush", "chain", "inet", Table, "outbound")
 	wantFault(check(plain()), "not what these flags make")
 	if err := pod.Do(plain().Install); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(plain()); err != nil {
-		t.Errorf("after a repair: %v", err)
-	}
+	wantVacant("after a repair")
 
 	// Somebody else's table takes the connections before ours.
 	pod.Run(t, "nft", "add table inet other; add chain inet other out { type nat hook output priority -150 ; }; add rule inet other out meta l4proto tcp dnat ip to 10.1.0.2:9")

@@ -16,20 +16,32 @@ import (
 const arrival = 2 * time.Second
 
 // tryBoth tries IPv4 and IPv6, of which the pod has at least one.
-func (r Rules) tryBoth(ctx context.Context) error {
+func (r Rules) tryBoth(ctx context.Context) (vacant []netip.AddrPort, err error) {
 	own, err := ownAddresses()
 	if err != nil {
-		return fmt.Errorf("reading this pod's addresses: %w", err)
+		return nil, fmt.Errorf("reading this pod's addresses: %w", err)
 	}
 	if len(own) == 0 {
-		return errors.New("this pod has no address but loopback, so that nothing can be tried: run the check when its network is up")
+		return nil, errors.New("this pod has no address but loopback, so that nothing can be tried: run the check when its network is up")
 	}
 	for _, addr := range own {
-		if err := r.try(ctx, r.target(addr)); err != nil {
-			return err
+		sidecar := netip.AddrPortFrom(loopback(addr), r.Outbound.Port)
+		alone, err := r.try(ctx, r.target(addr), sidecar)
+		if err != nil {
+			return nil, err
+		}
+		if alone {
+			vacant = append(vacant, sidecar)
 		}
 	}
-	return nil
+	return vacant, nil
+}
+
+func loopback(like netip.Addr) netip.Addr {
+	if like.Is6() {
+		return netip.IPv6Loopback()
+	}
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
 // ownAddresses gives an address for IPv4 and one for IPv6 by which this pod is
@@ -84,15 +96,15 @@ func nobody(like netip.Addr) netip.Addr {
 	return netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 1})
 }
 
-// try makes one connection and sees it arrive where the sidecar listens. If a
-// sidecar does already, that the connection is made is proof enough: nobody
-// listens at the target.
-func (r Rules) try(ctx context.Context, target netip.AddrPort) error {
+// try makes one connection and sees it arrive where the sidecar listens, or where
+// try does alone for want of one. If a sidecar listens, that the connection is made is
+// proof enough: nobody listens at the target.
+func (r Rules) try(ctx context.Context, target, sidecar netip.AddrPort) (alone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, arrival)
 	defer cancel()
-	listener, err := listenLoopback(ctx, target.Addr(), r.Outbound.Port)
+	listener, err := listenAt(ctx, sidecar)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if listener != nil {
 		defer listener.Close()
@@ -101,30 +113,26 @@ func (r Rules) try(ctx context.Context, target netip.AddrPort) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", target.String())
 	if listener == nil && errors.Is(err, syscall.ECONNRESET) {
-		return nil // the sidecar took it, and found nobody at the target
+		return false, nil // the sidecar took it, and found nobody at the target
 	}
 	if err != nil {
-		return fmt.Errorf("a connection to %s was not brought to port %d: %w: %s", target, r.Outbound.Port, err,
+		return false, fmt.Errorf("a connection to %s was not brought to port %d: %w: %s", target, sidecar.Port(), err,
 			"is this the sidecar's user, or does another table (`nft list ruleset`) accept or map it first?")
 	}
 	defer conn.Close()
 	if listener == nil {
-		return nil
+		return false, nil
 	}
 	if err := arrives(listener, conn.LocalAddr()); err != nil {
-		return fmt.Errorf("a connection to %s was made but did not arrive at port %d: %w", target, r.Outbound.Port, err)
+		return false, fmt.Errorf("a connection to %s was made but did not arrive at port %d: %w", target, sidecar.Port(), err)
 	}
-	return nil
+	return true, nil
 }
 
-// listenLoopback listens where the sidecar does; nil if somebody does already.
-func listenLoopback(ctx context.Context, family netip.Addr, port uint16) (*net.TCPListener, error) {
-	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	if family.Is6() {
-		loopback = netip.IPv6Loopback()
-	}
+// listenAt listens where the sidecar does; nil if somebody does already.
+func listenAt(ctx context.Context, sidecar netip.AddrPort) (*net.TCPListener, error) {
 	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(loopback, port).String())
+	l, err := config.Listen(ctx, "tcp", sidecar.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, nil
