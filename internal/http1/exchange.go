@@ -92,6 +92,10 @@ func (x *Exchange) Waited() time.Duration { return x.waited }
 // Leaving says that the reply came from a sidecar that is about to end, as those of HTTP/1 say.
 func (x *Exchange) Leaving() bool { return x.reply.leaving }
 
+// Gone is closed when the caller has left, as far as that can be told, or is not waited for any more.
+// Before Send, nothing else tells.
+func (x *Exchange) Gone() <-chan struct{} { return x.guard.parting() }
+
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of all of that name.
 // It is for fields of the message, not for those of the connection.
 func (x *Exchange) SetReply(name, value string) { x.setReply.set(name, []byte(value)) }

@@ -26,7 +26,8 @@ type guard struct {
 	limit  atomic.Int64 // what touch extends due by
 	caller *wire
 	origin atomic.Pointer[wire]
-	mu     sync.Mutex // held while the watch cuts
+	mu     sync.Mutex    // held while the watch cuts
+	gone   chan struct{} // closed by a cut; nil: nobody has asked for it
 
 	exchanges atomic.Uint64 // odd: a request is in flight, and the caller is looked after
 	tunnel    atomic.Bool   // both sides are being read: nobody needs to look
@@ -84,6 +85,28 @@ func (g *guard) why() cut {
 	return uncut
 }
 
+// parting is closed by the next cut, or is if there was one.
+func (g *guard) parting() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.gone == nil {
+		g.gone = make(chan struct{})
+	}
+	gone := g.gone
+	if g.why() != uncut {
+		g.tell()
+	}
+	return gone
+}
+
+// tell is called with mu.
+func (g *guard) tell() {
+	if g.gone != nil {
+		close(g.gone)
+		g.gone = nil
+	}
+}
+
 // resume makes the caller's connection usable again after a cut, for a last word to it. The
 // origin's connection of that time must not be used any more.
 func (g *guard) resume() {
@@ -107,6 +130,7 @@ func (g *guard) cut(why cut, seen int64) bool {
 		o.wake()
 	}
 	g.caller.wake()
+	g.tell()
 	return true
 }
 
@@ -137,6 +161,7 @@ func (g *guard) end() {
 		o.wake()
 	}
 	g.caller.wake()
+	g.tell()
 }
 
 const patience = 300 * time.Millisecond // how long a caller that sends no more is given before it counts as gone

@@ -33,6 +33,7 @@ func (x *Exchange) readHead() error {
 		}
 	}
 	x.wire.consume(n)
+	x.guard.within(0) // what a Handler waits for has limits of its own
 	return x.firstOfBody()
 }
 

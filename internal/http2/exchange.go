@@ -92,6 +92,9 @@ func (x *Exchange) Waited() time.Duration { return x.waited }
 // and not on a reply.
 func (x *Exchange) Leaving() bool { return false }
 
+// Gone is closed when the caller has left.
+func (x *Exchange) Gone() <-chan struct{} { return x.Req.http.Context().Done() }
+
 // SetReply puts one line on the reply to the caller, whoever makes it, in place of
 // all of that name.
 func (x *Exchange) SetReply(name, value string) {

@@ -97,6 +97,32 @@ func TestAConnectionMoreThanAllowedIsClosed(t *testing.T) {
 	}
 }
 
+func TestAHandlerHearsThatTheCallerHasLeft(t *testing.T) {
+	for name, leave := range map[string]func(s *Server, r *raw){
+		"the stream is reset":  func(_ *Server, r *raw) { _ = r.WriteRSTStream(1, http2.ErrCodeCancel) },
+		"the connection ended": func(_ *Server, r *raw) { r.Close() },
+		"cut by the Server":    func(s *Server, _ *raw) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun, heard := make(chan bool), make(chan bool)
+			s, addr := serve(t, http1.Config{}, handlerFunc(func(x *Exchange) {
+				begun <- true
+				<-x.Gone()
+				heard <- true
+			}))
+			r := rawCaller(t, addr)
+			r.heads(1, true, head()...)
+			<-begun
+			leave(s, r)
+			select {
+			case <-heard:
+			case <-time.After(patience):
+				t.Error("the handler waits on")
+			}
+		})
+	}
+}
+
 func TestDrainAsksCallersToGoAndLosesNothing(t *testing.T) {
 	var conns atomic.Int64
 	begun, end := make(chan struct{}), make(chan struct{})

@@ -63,6 +63,7 @@ func (w *Way) try(r *mark.Request, v *policy.Version) error {
 	r.Record.Version = v.Tag
 	err = ErrNone
 	pick := group.Pick(w.Key)
+	pick.Caller = r.X
 	for ep := pick.Next(w.Now()); ep != nil; ep = pick.Next(w.Now()) {
 		r.Record.Endpoint = ep.Address
 		err = Relay(r.X, ep.Origin(w.Caller))
@@ -74,7 +75,10 @@ func (w *Way) try(r *mark.Request, v *policy.Version) error {
 			return err
 		}
 	}
-	if errors.Is(err, ErrNone) && pick.Full() {
+	switch {
+	case pick.Left():
+		return &http1.Error{Op: "wait", Reason: http1.CallerGone}
+	case errors.Is(err, ErrNone) && pick.Full():
 		return errFull
 	}
 	return err

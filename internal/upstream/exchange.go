@@ -52,6 +52,14 @@ type Exchange interface {
 	Waited() time.Duration
 	// Leaving says that the reply came from a sidecar that is about to end.
 	Leaving() bool
+
+	Waiter
+}
+
+// Waiter is who a request is sent for.
+type Waiter interface {
+	// Gone is closed when nobody waits for the reply any more.
+	Gone() <-chan struct{}
 }
 
 // Head is the head of a request, read and edited in place. Names are matched in

@@ -20,10 +20,15 @@ const (
 // Pick is one request's walk over a group: the endpoint whose turn it is and, for
 // as long as none answers, others of the same version. It is used by one goroutine.
 type Pick struct {
+	// Caller may leave while Next waits for room; nil: nobody who could. It is for
+	// before the first Next.
+	Caller Waiter
+
 	group *Group
 	key   uint64
 	view  *view
 	full  bool
+	left  bool
 
 	current *Endpoint
 	onTop   bool      // of those that crowd current
@@ -40,7 +45,7 @@ func (g *Group) Pick(key uint64) Pick { return Pick{group: g, key: key} }
 // Next returns the endpoint to try now, and counts a request to it until End. It
 // returns nil when there is none (left), when the retries that the service allows
 // are used up, and when all have as many requests as they may, for longer than
-// the limit lets a request wait: see Full.
+// the limit lets a request wait, see Full, or the caller does, see Left.
 func (p *Pick) Next(now time.Time) *Endpoint {
 	g := p.group
 	p.full = false
@@ -53,7 +58,7 @@ func (p *Pick) Next(now time.Time) *Endpoint {
 		ep = p.wait()
 	}
 	if ep == nil {
-		if p.full && p.n == 0 {
+		if p.full && !p.left && p.n == 0 {
 			g.roster.counters.overloaded.Add(1)
 		}
 		return nil
@@ -82,6 +87,10 @@ func (p *Pick) again(ep *Endpoint) bool {
 // Full tells whether the last Next found no endpoint since those that are left
 // have as many requests as they may.
 func (p *Pick) Full() bool { return p.full }
+
+// Left tells whether the last Next found no endpoint since the caller has left
+// meanwhile.
+func (p *Pick) Left() bool { return p.left }
 
 // Result is what became of a request to an endpoint.
 type Result struct {

@@ -27,7 +27,8 @@ func (q *queue) wake() {
 	}
 }
 
-// wait looks again whenever a request ends, for as long as the limit says.
+// wait looks again whenever a request ends, for as long as the limit says and the
+// caller is there.
 func (p *Pick) wait() *Endpoint {
 	limit, q := p.group.version.Limit.Wait, &p.group.roster.queue
 	if limit <= 0 {
@@ -37,6 +38,10 @@ func (p *Pick) wait() *Endpoint {
 	defer q.waiting.Add(-1)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	var gone <-chan struct{}
+	if p.Caller != nil {
+		gone = p.Caller.Gone()
+	}
 	for {
 		// At first too: a request may have ended before we counted as waiting.
 		if ep := p.look(); ep != nil {
@@ -46,6 +51,9 @@ func (p *Pick) wait() *Endpoint {
 		select {
 		case <-q.room:
 			p.began = p.group.roster.table.now()
+		case <-gone:
+			p.left = true
+			return nil
 		case <-timer.C:
 			return nil
 		}

@@ -156,6 +156,40 @@ func TestARequestThatHasWaitedBeginsThen(t *testing.T) {
 	})
 }
 
+// leaver is a Waiter.
+type leaver chan struct{}
+
+func (l leaver) Gone() <-chan struct{} { return l }
+
+func TestNobodyWaitsForACallerThatHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		v := users("base", "a:1")
+		v.Limit = Limit{Requests: 1, Wait: time.Minute}
+		g := r.put(v)[0]
+		underWay(r.endpoint(t, g, "a:1"), 1)
+		caller := make(leaver)
+		pick := g.Pick(0)
+		pick.Caller = caller
+		start, ended := time.Now(), make(chan *Endpoint)
+		go func() { ended <- pick.Next(at(0)) }()
+		synctest.Wait()
+		if n := g.roster.queue.waiting.Load(); n != 1 {
+			t.Fatalf("%d wait, want one for as long as its caller is there", n)
+		}
+		close(caller)
+		if ep := <-ended; ep != nil || !pick.Left() {
+			t.Errorf("got %v, left: %v, want nothing, since nobody is there", ep, pick.Left())
+		}
+		if waited, n := time.Since(start), g.roster.queue.waiting.Load(); waited > 0 || n > 0 {
+			t.Errorf("it waited for %v, and %d still do", waited, n)
+		}
+		if got := r.Versions()[0].Overloaded; got != 0 {
+			t.Errorf("got %d counted as overloaded, want 0: it might have had its turn", got)
+		}
+	})
+}
+
 func TestLimitWaitsNoLongerThanItSays(t *testing.T) {
 	r := newRig()
 	v := users("base", "a:1")

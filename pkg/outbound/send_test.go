@@ -2,6 +2,7 @@ package outbound_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -182,6 +183,32 @@ func TestOverTheLimitIs503AndNotAnotherVersion(t *testing.T) {
 	}
 	if gray.hits.Load()+base.hits.Load() != 0 {
 		t.Error("a request went to another version")
+	}
+}
+
+func TestACallerThatLeavesDoesNotWaitForRoom(t *testing.T) {
+	slow, gray := newSlowOrigin(t), newOrigin(t, "gray")
+	p := newPod(t, serviceOf("    limit: {requests: 1, wait: 1m}\n", []string{slow.addr}, []string{gray.addr}))
+	first := make(chan int)
+	go func() {
+		status, _ := p.get(t, "http://users/")
+		first <- status
+	}()
+	<-slow.busy
+	conn, err := net.Dial("tcp", serve(t, p.Outbound))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "GET http://users/ HTTP/1.1\r\nHost: users\r\n\r\n")
+	conn.Close()
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(scrape(p.Metrics), `error="caller_gone"} 1`); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the request still waits, though its caller has left")
+		}
+	}
+	close(slow.answer)
+	if status := <-first; status != 200 || gray.hits.Load() != 0 {
+		t.Errorf("the first request: got %d, and %d requests went to gray, want 200 and none", status, gray.hits.Load())
 	}
 }
 
