@@ -39,9 +39,20 @@ func (f *files) ofApp() int   { return f.limit - f.spare() }
 // and for callers who are told that there are too many.
 func (f *files) spare() int { return f.limit / 16 }
 
-// few reports whether so many connections of one side, each with one onward, are
-// more than there are descriptors for.
-func (f *files) few(connections int) bool { return 2*connections > f.limit-f.spare() }
+// filesFor is the limit that so many connections from outside need, each with one to
+// the app: both have to fit below the second mark, and what is above it is a third.
+func filesFor(connections int) int { return 3 * connections }
+
+// warnings says what to do where the limit is below what so many connections need;
+// 0, whom nobody has asked for, need none.
+func (f *files) warnings(connections int) []string {
+	if f.limit >= filesFor(connections) {
+		return nil
+	}
+	return []string{fmt.Sprintf("max-connections: got %d, which take up to %d open files, and the limit is %d: "+
+		"raise that (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker), or ask for at most %d",
+		connections, filesFor(connections), f.limit, f.limit/filesFor(1))}
+}
 
 // free reports whether the connection's descriptor is below the mark, and logs
 // every few seconds that one is not.

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"graylane/internal/http1"
 )
 
@@ -15,6 +17,54 @@ func TestDescriptorsAreKeptForTheAppAndForProbes(t *testing.T) {
 		if f.callers() <= 0 || f.toApp() <= f.callers() || f.ofApp() <= f.toApp() || limit <= f.ofApp() {
 			t.Errorf("limit %d: callers up to %d, to the app up to %d, of the app up to %d, want each below the next",
 				limit, f.callers(), f.toApp(), f.ofApp())
+		}
+	}
+}
+
+func TestTheLimitThatIsAskedForHasRoomForAllConnections(t *testing.T) {
+	for _, n := range []int{100, 1024, 20000, 1 << 20} {
+		f := &files{limit: filesFor(n)}
+		if f.callers()-f.spare() < n || f.toApp()-f.spare() < 2*n {
+			t.Errorf("%d connections, limit %d: room for %d callers, and %d with those to the app, want %d and %d",
+				n, f.limit, f.callers()-f.spare(), f.toApp()-f.spare(), n, 2*n)
+		}
+	}
+}
+
+func TestALowLimitOfOpenFilesIsSaidWhereMoreIsAskedFor(t *testing.T) {
+	const toDo = "max-connections: got 20000, which take up to 60000 open files, and the limit is 59999: " +
+		"raise that (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker), or ask for at most 19999"
+	for _, c := range []struct {
+		name               string
+		limit, connections int
+		want               []string
+	}{
+		{"not asked for", 1024, 0, nil},
+		{"enough", 60_000, 20_000, nil},
+		{"one less", 59_999, 20_000, []string{toDo}},
+	} {
+		if diff := cmp.Diff((&files{limit: c.limit}).warnings(c.connections), c.want); diff != "" {
+			t.Errorf("%s (got -, want +):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestEverySideServesWhatTheLimitOfOpenFilesHasRoomFor(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		flags []string
+		limit int
+		want  int
+	}{
+		{"not said, and a low limit", nil, 16_000, 9000},
+		{"not said, and a high one", nil, 1 << 20, 20_000},
+		{"as many as there is room for", []string{"--max-connections=5000"}, 16_000, 5000},
+		{"more", []string{"--max-connections=20000"}, 16_000, 9000},
+	} {
+		f := &files{limit: c.limit}
+		sc := &sidecar{settings: mustLoad(t, append(c.flags, "--policy=p")...), files: f}
+		if got := sc.maxConnections(&side{mark: f.callers()}); got != c.want {
+			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
 	}
 }

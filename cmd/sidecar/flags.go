@@ -42,7 +42,7 @@ func flagTable() []flagRow {
 		{"ledger-size", "number", "100000", "how many traces are remembered"},
 		{"max-head", "bytes", "64KiB", "largest head of a request or reply; larger requests are answered 431"},
 		{"max-body", "bytes", "0", "largest body of a request, larger ones are answered 413; 0: no limit"},
-		{"max-connections", "number", "20000", "connections that each side serves at a time; one more is answered 503"},
+		{"max-connections", "number", "", "connections that each side serves at a time; one more is answered 503 (default 20000, or fewer if the limit of open files is low)"},
 		{"opaque-ports", "ports", "21,22,25,110,143,587,3306,4222,6667", "redirected calls and tunnels to these are no HTTP; their servers, which speak first, are not made to wait"},
 		{"tcp-idle", "duration", "0s", "redirected connections other than HTTP are reset when idle for so long; 0s: never"},
 		{"head-timeout", "duration", "10s", "how long the head of a request may take, once it has begun; then 408, over HTTP/2 the end of its connection"},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -83,13 +84,9 @@ func (sc *sidecar) logStart(ctx context.Context) {
 		"inbound", addresses(sc.inbound.set), "outbound", addresses(sc.outbound.set),
 		"gateway", addresses(sc.gateway.set), "admin", addresses(sc.admin), "health", addresses(sc.health),
 		"app", sc.settings.App, "service", sc.settings.Service, "tag", sc.settings.Tag,
-		"zone", sc.settings.Zone, "policy", sc.settings.Policy, "digest", digest)
-	for _, warning := range sc.settings.Warnings {
+		"zone", sc.settings.Zone, "max-connections", sc.maxConnections(sc.inbound), "policy", sc.settings.Policy, "digest", digest)
+	for _, warning := range slices.Concat(sc.settings.Warnings, sc.files.warnings(sc.settings.MaxConnections)) {
 		sc.log.Warn("setting", "warning", warning)
-	}
-	if n := sc.settings.MaxConnections; sc.files.few(n) {
-		sc.log.Warn("the limit of open files (ulimit -n) is too low for --max-connections, each of which may take two",
-			"limit", sc.files.limit, "max-connections", n, "served", sc.inbound.mark-sc.files.spare())
 	}
 	for _, set := range []*listen.Set{sc.inbound.set, sc.outbound.set, sc.gateway.set, sc.admin, sc.health} {
 		for _, err := range set.Skipped() {

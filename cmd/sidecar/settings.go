@@ -41,7 +41,7 @@ type settings struct {
 
 	MaxHead        int           // bytes
 	MaxBody        int64         // bytes, 0 for no limit
-	MaxConnections int           // of each side
+	MaxConnections int           // of each side; 0: not said, which is usualConnections
 	HeadTimeout    time.Duration // above 0
 
 	OpaquePorts []uint16
@@ -63,6 +63,8 @@ const (
 	minHead        = 1 << 10   // a browser's head has more than half of it
 	maxHead        = 16 << 20  // a head is kept in memory whole
 	maxConnections = 1_000_000 // beyond what one process can have open
+
+	usualConnections = 20_000
 )
 
 // maxTime is above any grace, drain or memory that makes sense, and far from overflow.
@@ -102,7 +104,7 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		OpaquePorts:    src.ports("opaque-ports"),
 		TCPIdle:        src.duration("tcp-idle", 0),
 		LogLevel:       src.level("log-level"),
-		MaxConnections: src.number("max-connections", 1, maxConnections),
+		MaxConnections: src.numberIfAny("max-connections", 1, maxConnections),
 		LogFormat:      src.oneOf("log-format", "text", "json"),
 		AccessLog:      src.bool("access-log"),
 		LogInputs:      src.bool("log-inputs"),

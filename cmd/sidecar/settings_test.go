@@ -34,7 +34,7 @@ func TestDefaultsAreThoseOfTheHelp(t *testing.T) {
 		LedgerSize:   100_000,
 		Grace:        5 * time.Second,
 		Drain:        10 * time.Second,
-		MaxHead:      64 << 10, MaxConnections: 20_000, HeadTimeout: 10 * time.Second,
+		MaxHead:      64 << 10, HeadTimeout: 10 * time.Second,
 		OpaquePorts: []uint16{21, 22, 25, 110, 143, 587, 3306, 4222, 6667},
 		LogLevel:    slog.LevelInfo,
 		LogFormat:   "text",

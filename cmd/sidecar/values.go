@@ -154,6 +154,14 @@ func (s *sources) number(name string, least, most int) int {
 	return value
 }
 
+// numberIfAny is number for settings that may be empty: 0.
+func (s *sources) numberIfAny(name string, least, most int) int {
+	if s.text(name) == "" {
+		return 0
+	}
+	return s.number(name, least, most)
+}
+
 // bytes takes a number of bytes, KiB, MiB or GiB.
 func (s *sources) bytes(name string, least, most int64) int64 {
 	text, shift := s.text(name), 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -38,13 +39,13 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 	}
 	sc.wireSide(sc.outbound, g, sc.files.ofApp(), from.Connect)
 	limits.Refused, limits.Look = sc.refused(metrics.Outbound), sc.outbound.look
-	limits.MaxConns = min(s.MaxConnections, sc.outbound.mark-sc.files.spare())
+	limits.MaxConns = sc.maxConnections(sc.outbound)
 	sc.outbound.answer(limits, from)
 
 	limits.CloseOnDrain, limits.Look = true, nil // the others are nobody's proxy
 	sc.wireSide(sc.gateway, g, sc.files.callers(), from.Connect)
 	limits.Refused = sc.refused(metrics.Gateway)
-	limits.MaxConns = min(s.MaxConnections, sc.gateway.mark-sc.files.spare())
+	limits.MaxConns = sc.maxConnections(sc.gateway)
 	sc.gateway.answer(limits, outbound.Gateway{Outbound: from})
 
 	towards := &inbound.Inbound{
@@ -56,7 +57,7 @@ func (sc *sidecar) wire(carrier *propagate.Carrier, ledger *propagate.Ledger) {
 		return sc.inbound.dial(ctx, c.Endpoint)
 	})
 	limits.Refused, limits.Sidecars = sc.refused(metrics.Inbound), true
-	limits.MaxConns = min(s.MaxConnections, sc.inbound.mark-sc.files.spare())
+	limits.MaxConns = sc.maxConnections(sc.inbound)
 	sc.inbound.answer(limits, towards)
 
 	sc.metrics.Func("graylane_ledger_conflicts_total", "Trace ids that became ambiguous: two live decisions under one id.",
@@ -83,6 +84,11 @@ func (sc *sidecar) wireSide(s *side, g *guard, mark int, connect connectFunc) {
 	s.undecided, s.giveUp = context.WithCancel(context.Background())
 	sc.metrics.Relay(s.direction, s.relay.Open, s.relay.Bytes)
 	sc.metrics.Connections(s.direction, s.set.Open, s.panics)
+}
+
+// maxConnections is how many connections the side serves at a time.
+func (sc *sidecar) maxConnections(s *side) int {
+	return min(cmp.Or(sc.settings.MaxConnections, usualConnections), s.mark-sc.files.spare())
 }
 
 // apps gives the app's address for each call: the one that it was for, so that an
