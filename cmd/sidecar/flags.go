@@ -50,6 +50,14 @@ func flagTable() []flagRow {
 	}
 }
 
+func flagNames() []string {
+	var names []string
+	for _, f := range flagTable() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 const (
 	configFlag   = "config"
 	defaultAdmin = "127.0.0.1:15000" // for `drain` too

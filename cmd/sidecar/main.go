@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"graylane/pkg/policy"
 )
 
 // version is set by the linker in release builds (-X main.version=...).
@@ -69,9 +72,9 @@ chain who is gray, sends each call to the version of a service that carries the
 request's tag, and keeps the tag on the request through every hop.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Sprintf("no command %q: see sidecar --help", args[0])}
+				return usageError{fmt.Sprintf("no command %q: see sidecar --help%s", args[0], policy.DidYouMean(args[0], commandNames(cmd)))}
 			}
 			return nil
 		},
@@ -84,10 +87,29 @@ request's tag, and keeps the tag on the request through every hop.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Sprintf("%v: see %s --help", err, cmd.CommandPath())}
+		return usageError{fmt.Sprintf("%v: see %s --help%s", err, cmd.CommandPath(), meantFlag(cmd, err))}
 	})
 	root.AddCommand(runCmd(), checkCmd(), explainCmd(), diffCmd(), redirectCmd(), drainCmd(), versionCmd())
 	return root
+}
+
+func commandNames(parent *cobra.Command) []string {
+	var names []string
+	for _, cmd := range parent.Commands() {
+		names = append(names, cmd.Name())
+	}
+	return names
+}
+
+// meantFlag names the flag that comes nearest to one that is none.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return policy.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 }
 
 func versionCmd() *cobra.Command {

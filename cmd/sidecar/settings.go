@@ -122,11 +122,11 @@ func loadSettings(fs *pflag.FlagSet) (*settings, error) {
 		src.refuse("trace-make", err)
 	}
 	src.refuseClashes(s)
-	if len(src.faults) > 0 {
-		return nil, src.faults
-	}
 	for _, name := range strayVariables(os.Environ()) {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("environment variable %s is no setting", name))
+		s.Warnings = append(s.Warnings, "environment variable "+name+" is no setting"+policy.DidYouMean(name, envNames()))
+	}
+	if len(src.faults) > 0 {
+		return nil, append(src.faults, s.Warnings...) // a misspelt variable may be why another is missing
 	}
 	return s, nil
 }

@@ -240,8 +240,8 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	want := usageError{
 		"colour: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
 		"config: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
-		"log_level: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
-		"trace.make: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes",
+		"log_level: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes; did you mean \"log-level\"?",
+		"trace.make: unknown key in file " + name + ", want a flag of `sidecar run --help` without its dashes; did you mean \"trace-make\"?",
 		`edge: got "perhaps" from flag --edge, want true or false`,
 		`grace: got "soon" from environment GRAYLANE_GRACE, want a duration from 0s to 24h0m0s, such as 30s or 5m`,
 		"policy: required, want the path of the policy file",
@@ -300,25 +300,6 @@ func TestEveryLineOfABindErrorSaysWhoSpeaks(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if code != exitFailed || len(lines) != 2 || !strings.HasPrefix(lines[0], "sidecar: --inbound: ") || !strings.HasPrefix(lines[1], "sidecar: --outbound: ") {
 		t.Errorf("exit code %d and %q, want %d and two lines that begin with sidecar: and the flag", code, lines, exitFailed)
-	}
-}
-
-func TestAVariableThatIsNoSettingIsAWarning(t *testing.T) {
-	t.Setenv("GRAYLANE_LEGER_TTL", "5m")
-	// What Kubernetes makes for a Service named graylane, and for graylane-admin.
-	t.Setenv("GRAYLANE_SERVICE_HOST", "10.0.0.1")
-	t.Setenv("GRAYLANE_SERVICE_PORT", "80")
-	t.Setenv("GRAYLANE_SERVICE_PORT_HTTP", "80")
-	t.Setenv("GRAYLANE_PORT", "tcp://10.0.0.1:80")
-	t.Setenv("GRAYLANE_PORT_80_TCP_ADDR", "10.0.0.1")
-	t.Setenv("GRAYLANE_ADMIN_SERVICE_HOST", "10.0.0.2")
-	t.Setenv("GRAYLANE_ADMIN_PORT_443_TCP", "tcp://10.0.0.2:443")
-	s := mustLoad(t, "--policy=p")
-	if diff := cmp.Diff(s.Warnings, []string{"environment variable GRAYLANE_LEGER_TTL is no setting"}); diff != "" {
-		t.Errorf("warnings (got -, want +):\n%s", diff)
-	}
-	if s.Service != "" {
-		t.Errorf("got service %q, want none", s.Service)
 	}
 }
 

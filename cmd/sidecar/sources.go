@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"graylane/pkg/policy"
 )
 
 // envPrefix stands before every setting in the environment.
@@ -62,13 +64,14 @@ func openSources(fs *pflag.FlagSet) (*sources, error) {
 func (s *sources) refuseUnknownKeys() {
 	keys := s.viper.AllKeys()
 	slices.Sort(keys)
+	known := slices.DeleteFunc(flagNames(), func(name string) bool { return name == configFlag })
 	for _, key := range keys {
 		// Viper lists the flags as well; --config alone has no place in a file.
-		isFlag := slices.ContainsFunc(flagTable(), func(f flagRow) bool { return f.name == key })
-		if isFlag && (key != configFlag || !s.viper.InConfig(key)) {
+		if slices.Contains(known, key) || key == configFlag && !s.viper.InConfig(key) {
 			continue
 		}
-		s.faults = append(s.faults, fmt.Sprintf("%s: unknown key in file %s, want a flag of `sidecar run --help` without its dashes", key, s.file))
+		s.faults = append(s.faults, fmt.Sprintf("%s: unknown key in file %s, want a flag of `sidecar run --help` without its dashes%s",
+			key, s.file, policy.DidYouMean(key, known)))
 	}
 }
 
@@ -163,6 +166,12 @@ func strayVariables(environ []string) []string {
 	return stray
 }
 
-func isSetting(variable string) bool {
-	return slices.ContainsFunc(flagTable(), func(f flagRow) bool { return envName(f.name) == variable })
+func isSetting(variable string) bool { return slices.Contains(envNames(), variable) }
+
+func envNames() []string {
+	names := flagNames()
+	for i, name := range names {
+		names[i] = envName(name)
+	}
+	return names
 }

@@ -119,7 +119,7 @@ func (w *checker) tag(tag string, at place) {
 			}
 		}
 	}
-	w.add(at, "no version of any service has tag %s, so base serves it everywhere%s", quote(tag), didYouMean(tag, known))
+	w.add(at, "no version of any service has tag %s, so base serves it everywhere%s", quote(tag), DidYouMean(tag, known))
 }
 
 func (w *checker) share(spec *RuleSpec, r *Rule, at place) {

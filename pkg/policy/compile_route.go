@@ -54,7 +54,7 @@ func (c *compiler) similarService(name string) string {
 	for i, s := range c.policy.Services {
 		names[i] = s.Name
 	}
-	return didYouMean(name, names)
+	return DidYouMean(name, names)
 }
 
 // anything stands for every origin, method or header.

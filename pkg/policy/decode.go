@@ -66,7 +66,7 @@ func (d *decoder) mapping(p place, dst reflect.Value, depth int) {
 		f := fieldNamed(fields, key.Value)
 		if f == nil {
 			at := place{node: key, where: value.where}
-			d.add(at, "unknown key%s", didYouMean(key.Value, fieldNames(fields)))
+			d.add(at, "unknown key%s", DidYouMean(key.Value, fieldNames(fields)))
 			return
 		}
 		before := len(d.faults)
@@ -222,7 +222,7 @@ func (d *decoder) enum(p place, f *field) {
 	}
 	hint := ""
 	if len(f.enum) > 1 {
-		hint = didYouMean(p.node.Value, f.enum)
+		hint = DidYouMean(p.node.Value, f.enum)
 	}
 	d.add(p, "%s, want %s%s", describe(p.node), strings.Join(f.enum, " or "), hint)
 }

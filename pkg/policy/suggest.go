@@ -2,9 +2,9 @@ package policy
 
 import "strings"
 
-// didYouMean returns `; did you mean "x"?` for the word that comes nearest to
+// DidYouMean returns `; did you mean "x"?` for the word that comes nearest to
 // what was written, or "" where none is near.
-func didYouMean(written string, words []string) string {
+func DidYouMean(written string, words []string) string {
 	best, near := "", 3 // three slips are another word
 	for _, w := range words {
 		if d := distance(strings.ToLower(written), strings.ToLower(w)); d < near && d < len(w) {
