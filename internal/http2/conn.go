@@ -16,9 +16,7 @@ type conn struct {
 	*gathered
 	in        *bufio.Reader // of heads
 	peer, dst netip.AddrPort
-	via       []byte        // target of the tunnel that it is in, nil for none
-	done      chan struct{} // closed with it
-	once      sync.Once
+	via       []byte // target of the tunnel that it is in, nil for none
 }
 
 // connKey is the key of a connection in the context of its requests.
@@ -29,7 +27,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 }
 
 func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
-	k := &conn{gathered: newGathered(c), dst: dst, done: make(chan struct{})}
+	k := &conn{gathered: newGathered(c), dst: dst}
 	k.in = bufio.NewReader(newHeads(c, s.cfg.HeadTimeout, func() {
 		s.refused(&http1.Error{Op: "read", Reason: http1.CallerTimeout})
 	}))
@@ -45,13 +43,6 @@ func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
 
 // Read gives what the caller sends. net/http asks for little at a time.
 func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
-
-// Close may be called more than once.
-func (c *conn) Close() error {
-	err := c.gathered.Close()
-	c.once.Do(func() { close(c.done) })
-	return err
-}
 
 // feed is a net.Listener of connections that others have accepted.
 type feed struct {

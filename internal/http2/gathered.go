@@ -28,11 +28,13 @@ type gathered struct {
 	pending []byte    // waits to leave
 	busy    bool      // a goroutine writes to Conn, or is about to
 	err     error     // of writing from now on
-	closing bool      // Conn is to be closed by who writes to it
+	closing bool      // Close was called
+
+	done chan struct{} // closed once Conn is
 }
 
 func newGathered(c net.Conn) *gathered {
-	g := &gathered{Conn: c}
+	g := &gathered{Conn: c, done: make(chan struct{})}
 	g.moved.L = &g.mu
 	return g
 }
@@ -84,7 +86,7 @@ func (g *gathered) leave() {
 	}
 	g.busy = false
 	if g.closing {
-		_ = g.Conn.Close() // as Close would have
+		_ = g.end() // as Close would have
 	}
 }
 
@@ -100,17 +102,25 @@ func (g *gathered) write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives what waits to leave a moment to do so.
+// Close gives what waits to leave a moment to do so. It does not wait for that, and may
+// be called more than once.
 func (g *gathered) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.err = net.ErrClosed
+	if g.closing {
+		return net.ErrClosed
+	}
+	g.closing, g.err = true, net.ErrClosed
 	g.moved.Broadcast()
 	if !g.busy {
-		return g.Conn.Close()
+		return g.end()
 	}
-	g.closing = true
 	now := time.Now()
 	_ = g.SetReadDeadline(now) // a closed one has none, which is as well
 	return g.SetWriteDeadline(now.Add(moment))
+}
+
+func (g *gathered) end() error {
+	defer close(g.done)
+	return g.Conn.Close()
 }

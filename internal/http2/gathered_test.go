@@ -125,7 +125,12 @@ func TestCloseSendsWhatWaits(t *testing.T) {
 		if _, err := g.Write([]byte(" more")); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("a write after Close: got %v, want net.ErrClosed", err)
 		}
-		time.Sleep(moment / 2)
+		synctest.Wait()
+		select {
+		case <-g.done:
+			t.Error("it was closed while something waited to leave")
+		default:
+		}
 		if got, err := io.ReadAll(peer); string(got) != "a last word" || err != nil {
 			t.Errorf("got %q, %v, want all that was written", got, err)
 		}
@@ -148,8 +153,7 @@ func TestCloseWaitsForNobodyLong(t *testing.T) {
 			if took := time.Since(begun); took > moment {
 				t.Errorf("%d bytes that nobody reads held it for %v, want %v", size, took, moment)
 			}
-			time.Sleep(moment)
-			synctest.Wait()
+			<-g.done
 			if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
 				t.Errorf("the other end: got %v, want its end", err)
 			}
