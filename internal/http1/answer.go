@@ -73,7 +73,7 @@ func (x *Exchange) appendStatus(b []byte, status int) []byte {
 func (x *Exchange) appendConnection(b []byte) []byte {
 	switch {
 	case !x.keep && x.server.cfg.Sidecars && x.server.draining.Load():
-		return appendLine(b, "Connection", "close, "+leaving)
+		return appendLine(b, "Connection", "close, "+Leaving)
 	case !x.keep:
 		return appendLine(b, "Connection", "close")
 	case x.Req.minor == 0:

@@ -14,9 +14,9 @@ const (
 
 var fates = [...]string{unsent: "graylane-unsent", unanswered: "graylane-unanswered"}
 
-// leaving is the option of Connection by which a sidecar that drains tells the one before it that its pod is about to end.
+// Leaving is the option of Connection by which a sidecar that drains tells the one before it that its pod is about to end.
 // "close" alone would not say so: some apps close after each reply.
-const leaving = "graylane-leaving"
+const Leaving = "graylane-leaving"
 
 // Fate is how Connection says what became of a request that ended with e, "" if there is nothing to say: for who answers in
 // the place of a sidecar.

@@ -41,7 +41,7 @@ func (h *head) readOptions(keep []string) (o options, err error) {
 				o.fate = unsent
 			case equalFold(option, fates[unanswered]):
 				o.fate = unanswered
-			case equalFold(option, leaving):
+			case equalFold(option, Leaving):
 				o.leaving = true
 			case !protect(keep, option):
 				h.markHop(option)

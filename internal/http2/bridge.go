@@ -2,7 +2,6 @@ package http2
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -72,23 +71,17 @@ func (b *bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*farEnd); ok {
 		c.restore(r)
 	}
-	x := newExchange(w, r, &b.buffers, 0)
+	x := newExchange(w, r, b, &b.buffers, 0)
 	x.SetReply("Connection", "close")
 	if err := x.Send(b.origin); err != nil {
-		b.fail(x, err)
+		x.Fail(err)
 	}
 	x.finish()
 }
 
-// fail answers as a sidecar does.
-func (*bridge) fail(x *Exchange, err error) {
-	if e, ok := errors.AsType[*http1.Error](err); ok {
-		if option := http1.Fate(e); option != "" {
-			x.SetReply("Connection", "close, "+option)
-		}
-	}
-	x.Fail(err)
-}
+// tell and leaves are those of a sidecar of HTTP/1.
+func (*bridge) tell(h http.Header, what string) { h.Add("Connection", what) }
+func (*bridge) leaves(x *Exchange) bool         { return x.leaving }
 
 // pair is two connections that lead to each other.
 func pair() (near, far net.Conn, err error) {

@@ -33,7 +33,9 @@ type Exchange struct {
 	interim interim
 	waited  time.Duration
 
-	tells   bool // the caller is a sidecar: see unsentHeader
+	hop     hop
+	fate    string // what the reply says of the request, to the hop alone
+	leaving bool   // the origin's sidecar is
 	status  int
 	replied bool // a final reply has begun
 	broken  bool // it cannot be ended as one that is whole
@@ -45,19 +47,9 @@ type edit struct {
 	do          func(h http.Header, name, value string)
 }
 
-// These say on a reply of a sidecar, to the one before it, what became of a request
-// that its app did not answer: that nothing of it has reached the app, or that the
-// app has closed its connection. They go no further than one hop: what an app says
-// with them is taken off, and so is what is believed. (HTTP/1 has options of
-// Connection for this, of the same names: http1.Fate.)
-const (
-	unsentHeader     = "Graylane-Unsent"
-	unansweredHeader = "Graylane-Unanswered"
-)
-
 // newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
-func newExchange(w http.ResponseWriter, r *http.Request, buffers *sync.Pool, mostBody int64) *Exchange {
-	x := &Exchange{w: w, buffers: buffers, start: time.Now()}
+func newExchange(w http.ResponseWriter, r *http.Request, from hop, buffers *sync.Pool, mostBody int64) *Exchange {
+	x := &Exchange{w: w, hop: from, buffers: buffers, start: time.Now()}
 	x.Req.read(r)
 	x.grpc = isGRPC(r.Header.Get("Content-Type"))
 	x.body = body{from: r.Body, most: mostBody, keep: true}
@@ -88,9 +80,8 @@ func (x *Exchange) Status() int { return x.status }
 // of its final reply; 0 if none came.
 func (x *Exchange) Waited() time.Duration { return x.waited }
 
-// Leaving says that the reply came from a sidecar that is about to end. One of HTTP/2 says so by GOAWAY, on its connection
-// and not on a reply.
-func (x *Exchange) Leaving() bool { return false }
+// Leaving says that the reply came from a sidecar that is about to end.
+func (x *Exchange) Leaving() bool { return x.leaving }
 
 // Gone is closed when the caller has left.
 func (x *Exchange) Gone() <-chan struct{} { return x.Req.http.Context().Done() }
@@ -118,6 +109,12 @@ func (x *Exchange) edit(h http.Header) {
 	for _, e := range x.edits {
 		e.do(h, e.name, e.value)
 	}
+	if x.fate != "" {
+		x.hop.tell(h, x.fate)
+	}
+	if x.hop.leaves(x) {
+		x.hop.tell(h, http1.Leaving)
+	}
 }
 
 // finish ends the exchange towards the caller.
@@ -131,18 +128,16 @@ func (x *Exchange) finish() {
 	}
 }
 
-// Fail replies what http1.Status makes of err, unless a reply has begun. With
-// Config.Sidecars the caller hears whether the request may be sent elsewhere.
+// Fail replies what http1.Status makes of err, unless a reply has begun. A sidecar, as
+// the caller, hears whether the request may be sent elsewhere.
 func (x *Exchange) Fail(err error) {
 	status, reason := http1.Status(err)
 	if status == 0 {
 		x.broken = true
 		return
 	}
-	if e, ok := errors.AsType[*http1.Error](err); ok && x.tells {
-		if fate := http1.Fate(e); fate != "" {
-			x.SetReply(fate, "1")
-		}
+	if e, ok := errors.AsType[*http1.Error](err); ok {
+		x.fate = http1.Fate(e)
 	}
 	reset, ok := errors.AsType[streamError](err)
 	if x.grpc && ok {

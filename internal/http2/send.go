@@ -34,6 +34,7 @@ func (x *Exchange) Send(o *Origin) error {
 	}
 	ctx := x.limit.start(x.Req.http.Context(), first, total, cfg)
 	defer x.limit.stop()
+	x.leaving = false
 	for tries := 1; ; tries++ {
 		l, used, e := o.take(ctx)
 		if e != nil {
@@ -41,7 +42,7 @@ func (x *Exchange) Send(o *Origin) error {
 		}
 		reply, err := x.roundTrip(ctx, o, l)
 		if err == nil {
-			if e := o.unanswered(reply); e != nil {
+			if e := x.hear(o, reply); e != nil {
 				_ = reply.Body.Close() // it says nothing else
 				return x.explain(ctx, o, e)
 			}
@@ -52,21 +53,6 @@ func (x *Exchange) Send(o *Origin) error {
 			return e
 		}
 	}
-}
-
-// unanswered is what a sidecar at the origin says of a request that the app behind it
-// did not answer; nil: it says nothing.
-func (o *Origin) unanswered(reply *http.Response) *http1.Error {
-	_, unsent := reply.Header[unsentHeader]
-	_, unanswered := reply.Header[unansweredHeader]
-	delete(reply.Header, unsentHeader)
-	delete(reply.Header, unansweredHeader)
-	if !o.cfg.Sidecar || !unsent && !unanswered {
-		return nil
-	}
-	e := http1.Unanswered(o.addr, !unsent)
-	e.Retryable, e.Repeatable = unsent, !unsent
-	return e
 }
 
 var errReplied = errors.New("the request was answered, or partly sent, already")

@@ -196,8 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(p)
 		}
 	}()
-	x := newExchange(w, r, &s.buffers, s.cfg.MaxBody)
-	x.tells = s.cfg.Sidecars
+	x := newExchange(w, r, s, &s.buffers, s.cfg.MaxBody)
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		x.Peer, x.Dst, x.Via = c.peer, c.dst, c.via
 	}
