@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
@@ -49,8 +50,8 @@ func TestACallerThatLeavesTakesTheOriginsConnectionAlong(t *testing.T) {
 			tt.leave(c.Conn.(*net.TCPConn))
 			select {
 			case <-ended:
-			case <-time.After(time.Second):
-				t.Error("the origin's connection was still there after a second")
+			case <-time.After(patient):
+				t.Errorf("the origin's connection was still there after %v", patient)
 			}
 		})
 	}
@@ -107,23 +108,30 @@ func TestTimeLimits(t *testing.T) {
 				tt.play = func(c *peer) { t.Error("the origin was asked") }
 			}
 			addr := between(t, tt.cfg, tt.origin, tt.play)
-			c := dial(t, addr)
-			start := time.Now()
-			c.say(tt.say)
-			got := c.head() // the connection may go on after a 504
-			if !strings.HasPrefix(got, "HTTP/1.1 504 ") {
-				more, _ := c.rest()
-				got += more
-			}
-			if took := time.Since(start); took < short || took > short+6*tick {
-				t.Errorf("ended after %v, want after %v", took, short)
-			}
-			if !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if strings.Count(got, "HTTP/1.1 ") > 1 {
-				t.Errorf("got %q, want one reply", got)
-			}
+			once(t, func() error {
+				c := dial(t, addr)
+				start := time.Now()
+				c.say(tt.say)
+				got := c.head() // the connection may go on after a 504
+				if !strings.HasPrefix(got, "HTTP/1.1 504 ") {
+					more, _ := c.rest()
+					got += more
+				}
+				took := time.Since(start)
+				if !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+				if strings.Count(got, "HTTP/1.1 ") > 1 {
+					t.Errorf("got %q, want one reply", got)
+				}
+				if took < short {
+					t.Errorf("ended after %v, want after %v", took, short)
+				}
+				if took > short+6*tick {
+					return fmt.Errorf("ended after %v, want after %v", took, short)
+				}
+				return nil
+			})
 		})
 	}
 }
@@ -139,31 +147,37 @@ func TestAStreamThatMovesIsNotLate(t *testing.T) {
 			<-time.After(short / 5)
 		}
 	})
-	c := dial(t, addr)
-	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
-	c.head()
-	if got, want := c.bytes(10), "0123456789"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	once(t, func() error {
+		c := dial(t, addr)
+		c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+		c.head()
+		if got, want := c.bytes(10), "0123456789"; got != want {
+			return fmt.Errorf("got %q, want %q", got, want)
+		}
+		return nil
+	})
 }
 
 func TestSlowHeadsMeetADeadlineHoweverOftenBytesCome(t *testing.T) {
 	const short = 300 * time.Millisecond
 	addr := between(t, Config{HeadTimeout: short}, OriginConfig{}, func(c *peer) { t.Error("the origin was asked") })
-	c := dial(t, addr)
-	start := time.Now()
-	go func() {
-		for range 100 {
-			if _, err := c.Write([]byte("G")); err != nil {
-				return
+	once(t, func() error {
+		c := dial(t, addr)
+		start := time.Now()
+		go func() {
+			for range 100 {
+				if _, err := c.Write([]byte("G")); err != nil {
+					return
+				}
+				<-time.After(short / 10)
 			}
-			<-time.After(short / 10)
+		}()
+		got := c.head()
+		if took := time.Since(start); !strings.HasPrefix(got, "HTTP/1.1 408 ") || took > short+6*tick {
+			return fmt.Errorf("got %q after %v, want 408 after %v", got, took, short)
 		}
-	}()
-	got := c.head()
-	if took := time.Since(start); !strings.HasPrefix(got, "HTTP/1.1 408 ") || took > short+6*tick {
-		t.Errorf("got %q after %v, want 408 after %v", got, took, short)
-	}
+		return nil
+	})
 }
 
 func TestLimitsConnections(t *testing.T) {
@@ -203,10 +217,11 @@ func until(t testing.TB, what string, ok func() bool) {
 }
 
 func TestDrains(t *testing.T) {
-	release := make(chan bool)
+	begun, release := make(chan bool), make(chan bool)
 	play := func(c *peer) {
 		for h := c.message(); h != ""; h = c.message() {
 			if strings.Contains(h, "/slow") {
+				begun <- true
 				<-release
 			}
 			c.say("HTTP/1.1 200 OK⏎Content-Length: 0⏎⏎")
@@ -215,26 +230,39 @@ func TestDrains(t *testing.T) {
 	for name, closes := range map[string]bool{"with the end announced": true, "silently": false} {
 		t.Run(name, func(t *testing.T) {
 			o := NewOrigin(listen(t, play), OriginConfig{})
-			s, addr := serve(t, Config{CloseOnDrain: closes}, sendTo(o))
-			idle, busy, young := dial(t, addr), dial(t, addr), dial(t, addr)
-			for _, c := range []*peer{idle, young} {
-				c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
-				c.head()
-			}
-			busy.say("GET /slow HTTP/1.1⏎Host: h⏎⏎")
-			until(t, "one request is in flight", func() bool { return s.Active() == 1 })
-			s.Drain()
-			fresh := dial(t, addr)
 			end := "Connection: close⏎"
 			if !closes {
 				end = ""
 			}
 			want := "HTTP/1.1 200 OK⏎Content-Length: 0⏎" + end + "⏎"
-			for _, c := range []*peer{young, fresh} { // younger than a second: a request may be on its way
-				c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
-				if got := c.head(); got != want {
-					t.Errorf("a request while draining: got %q, want %q", got, want)
+			var s *Server
+			var addr string
+			var idle, busy *peer
+			once(t, func() error {
+				s, addr = serve(t, Config{CloseOnDrain: closes}, sendTo(o))
+				idle, busy = dial(t, addr), dial(t, addr)
+				young := dial(t, addr)
+				for _, c := range []*peer{idle, young} {
+					c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+					c.head()
 				}
+				busy.say("GET /slow HTTP/1.1⏎Host: h⏎⏎")
+				<-begun
+				s.Drain()
+				young.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+				if got := young.head(); got != want {
+					release <- true
+					return fmt.Errorf("a request on a connection that was idle for less than a second: got %q, want %q", got, want)
+				}
+				return nil
+			})
+			if t.Failed() {
+				return
+			}
+			fresh := dial(t, addr)
+			fresh.say("GET / HTTP/1.1⏎Host: h⏎⏎")
+			if got := fresh.head(); got != want {
+				t.Errorf("a request while draining: got %q, want %q", got, want)
 			}
 			release <- true
 			if got := busy.head(); got != want {
@@ -356,7 +384,7 @@ func (p prefixed) Prefix() []byte { return []byte(p.prefix) }
 // Whoever can connect can begin heads: ten thousand of them must not take the memory of a pod.
 func TestUnfinishedHeadsTakeLittleMemory(t *testing.T) {
 	const callers, most = 200, 6 << 10 // bytes of the heap for each caller, with both ends of the connection
-	s, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) { x.Reply(204, "", "") }))
+	s, addr := serve(t, Config{HeadTimeout: -1}, handlerFunc(func(x *Exchange) { x.Reply(204, "", "") }))
 	used := func() int64 {
 		runtime.GC()
 		runtime.GC() // what pools hold goes with the second

@@ -49,15 +49,12 @@ func TestLearnsWhenTheOriginLeaves(t *testing.T) {
 	const keeps = 50 * time.Millisecond
 	left := make(chan bool)
 	o := NewOrigin(listen(t, func(c *peer) {
-		for {
-			_ = c.SetReadDeadline(time.Now().Add(keeps))
-			if c.message() == "" {
-				_ = c.Close()
-				left <- true
-				return
-			}
+		for c.message() != "" {
 			c.say("HTTP/1.1 204 No Content⏎⏎")
+			_ = c.SetReadDeadline(time.Now().Add(keeps))
 		}
+		_ = c.Close()
+		left <- true
 	}), OriginConfig{})
 	t.Cleanup(o.Close)
 	_, addr := serve(t, Config{}, sendTo(o))
