@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,28 +129,30 @@ func TestABadPolicyIsShownBesideTheLastGoodOne(t *testing.T) {
 }
 
 func TestEndpointsAreShownAsJSONOrAsATable(t *testing.T) {
-	o := options()
-	next := o.Table.Begin()
-	next.Group(upstream.Version{Service: "users", Tag: "gray", Targets: []upstream.Target{{Address: "127.0.0.1:9002", Weight: 1}}, Protocol: upstream.ProtocolH2C})
-	next.Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: "127.0.0.1:9001", Weight: 2, Zone: "z1"}}})
-	next.Commit()
-	h := admin.New(o)
+	synctest.Test(t, func(t *testing.T) { // for its clock
+		o := options()
+		next := o.Table.Begin()
+		next.Group(upstream.Version{Service: "users", Tag: "gray", Targets: []upstream.Target{{Address: "127.0.0.1:9002", Weight: 1}}, Protocol: upstream.ProtocolH2C})
+		next.Group(upstream.Version{Service: "users", Tag: "base", Targets: []upstream.Target{{Address: "127.0.0.1:9001", Weight: 2, Zone: "z1"}}})
+		next.Commit()
+		h := admin.New(o)
 
-	type endpoint struct{ Service, Tag, Address string }
-	list := decode[struct{ Endpoints []endpoint }](t, get(t, h, "/endpoints?format=json")).Endpoints
-	want := []endpoint{{"users", "base", "127.0.0.1:9001"}, {"users", "gray", "127.0.0.1:9002"}}
-	if diff := cmp.Diff(list, want); diff != "" {
-		t.Errorf("endpoints (got -, want +):\n%s", diff)
-	}
+		type endpoint struct{ Service, Tag, Address string }
+		list := decode[struct{ Endpoints []endpoint }](t, get(t, h, "/endpoints?format=json")).Endpoints
+		want := []endpoint{{"users", "base", "127.0.0.1:9001"}, {"users", "gray", "127.0.0.1:9002"}}
+		if diff := cmp.Diff(list, want); diff != "" {
+			t.Errorf("endpoints (got -, want +):\n%s", diff)
+		}
 
-	table := get(t, h, "/endpoints").Body.String()
-	wantTable := "" +
-		"SERVICE  TAG   ADDRESS         PROTOCOL  ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
-		"users    base  127.0.0.1:9001  http1     z1    2       ok     0s     0          -        0         0         -\n" +
-		"users    gray  127.0.0.1:9002  h2c       -     1       ok     0s     0          -        0         0         -\n"
-	if diff := cmp.Diff(table, wantTable); diff != "" {
-		t.Errorf("table (got -, want +):\n%s", diff)
-	}
+		table := get(t, h, "/endpoints").Body.String()
+		wantTable := "" +
+			"SERVICE  TAG   ADDRESS         PROTOCOL  ZONE  WEIGHT  STATE  SINCE  IN FLIGHT  LATENCY  REQUESTS  FAILURES  WHY\n" +
+			"users    base  127.0.0.1:9001  http1     z1    2       ok     0s     0          -        0         0         -\n" +
+			"users    gray  127.0.0.1:9002  h2c       -     1       ok     0s     0          -        0         0         -\n"
+		if diff := cmp.Diff(table, wantTable); diff != "" {
+			t.Errorf("table (got -, want +):\n%s", diff)
+		}
+	})
 }
 
 func TestProgramsAskForEndpointsAsJSON(t *testing.T) {

@@ -100,7 +100,7 @@ func TestADeadlineIsPassedOnAndEndsTheCallAtTheOrigin(t *testing.T) {
 			return
 		}
 		for _, f := range m.RegularFields() {
-			if f.Name == "grpc-timeout" && f.Value == "1S" {
+			if f.Name == "grpc-timeout" && f.Value == "3S" {
 				r.await(t, 1, http2.FrameRSTStream)
 				return
 			}
@@ -108,7 +108,7 @@ func TestADeadlineIsPassedOnAndEndsTheCallAtTheOrigin(t *testing.T) {
 		t.Errorf("the origin got %v, want the grpc-timeout", m.Fields)
 	})
 	r := rawCaller(t, addr)
-	r.heads(1, false, grpcHead("grpc-timeout", "1S")...) // and no body yet
+	r.heads(1, false, grpcHead("grpc-timeout", "3S")...) // and no body yet
 	m, ok := r.await(t, 1, http2.FrameHeaders).(*http2.MetaHeadersFrame)
 	if !ok {
 		return

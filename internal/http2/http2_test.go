@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what takes a moment.
-const patience = 5 * time.Second
+const patience = 20 * time.Second
 
 // handlerFunc is a Handler.
 type handlerFunc func(x *Exchange)
@@ -130,14 +130,6 @@ func call(t testing.TB, addr string, headers ...string) *http.Request {
 	t.Helper()
 	return request(t, http.MethodPost, "http://"+addr+"/shop.Users/Get", strings.NewReader("\x00\x00\x00\x00\x01x"),
 		append([]string{"Content-Type", "application/grpc", "Te", "trailers"}, headers...)...)
-}
-
-// closed is an address where nobody listens.
-func closed(t testing.TB) string {
-	t.Helper()
-	l := listen(t)
-	l.Close()
-	return l.Addr().String()
 }
 
 // soon waits until ok.

@@ -53,6 +53,7 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 	} else {
 		resp.Body.Close() // from now on there is a connection to share
 	}
+	soon(t, "no stream", func() bool { return s.Active() == 0 })
 	done := make(chan error)
 	for range 3 {
 		go func() {

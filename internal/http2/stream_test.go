@@ -128,18 +128,19 @@ func TestAnOriginThatDoesNotReadStopsTheCallerAndNobodyElse(t *testing.T) {
 }
 
 func TestACallerThatLeavesIsMissed(t *testing.T) {
-	left := make(chan struct{}, 1)
+	came, left := make(chan struct{}, 1), make(chan struct{}, 1)
 	addr := relayed(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/begun" {
 			flush(w)
 		}
+		came <- struct{}{}
 		<-r.Context().Done()
 		left <- struct{}{}
 	})
 	for _, path := range []string{"/", "/begun"} {
 		ctx, cancel := contextOf(t)
 		req := request(t, http.MethodPost, "http://"+addr+path, endless{new(atomic.Int64)}).WithContext(ctx)
-		time.AfterFunc(50*time.Millisecond, cancel)
+		go func() { <-came; cancel() }()
 		if resp, err := client(t).RoundTrip(req); err == nil {
 			<-ctx.Done()
 			resp.Body.Close()

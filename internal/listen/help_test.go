@@ -7,7 +7,7 @@ import (
 )
 
 // patience is far above what a loaded machine needs.
-const patience = 10 * time.Second
+const patience = 20 * time.Second
 
 // waitUntil looks again and again whether the condition holds.
 func waitUntil(t testing.TB, holds func() bool) {
