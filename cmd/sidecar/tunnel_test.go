@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 const (
@@ -65,16 +67,6 @@ func echo(t *testing.T, name string) (address string) {
 		io.WriteString(c, name+": ")
 		io.Copy(c, c)
 	})
-}
-
-func nobody(t *testing.T) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // tunnelPolicy has a service users with a version for testers. More is said of the
@@ -229,7 +221,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n%s: ", req.Header.Get("Upgrade"), req.Header.Get("X-Gray"))
 		io.Copy(c, from)
 	})
-	r := start(t, tunnelPolicy(t, nobody(t), gray))
+	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), gray))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester+"Connection: Upgrade\r\nUpgrade: websocket\r\n"))
 	established(t, from)
@@ -246,7 +238,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 
 func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 	base := echo(t, "base")
-	r := start(t, tunnelPolicy(t, base, nobody(t)), "--opaque-ports=25")
+	r := start(t, tunnelPolicy(t, base, harness.FreeAddress(t)), "--opaque-ports=25")
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:25", get("users", toTester))
 	established(t, from)
@@ -258,7 +250,7 @@ func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 
 func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 	stranger := web(t, "stranger")
-	r := start(t, tunnelPolicy(t, nobody(t), nobody(t)), "--access-log")
+	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), harness.FreeAddress(t)), "--access-log")
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, stranger, get("users", toTester+"X-Gray: gray\r\n"))
 	established(t, from)
@@ -267,7 +259,7 @@ func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 	wantPage(t, from, `stranger marked "" asked for `+stranger)
 	eventually(t, "both are logged", func() bool { return len(r.log.with(t, "request")) == 2 })
 
-	_, from = r.tunnel(t, nobody(t), "")
+	_, from = r.tunnel(t, harness.FreeAddress(t), "")
 	if status, body := reply(t, from); status != 502 {
 		t.Errorf("a tunnel to nobody: got %d %q, want 502", status, body)
 	}
@@ -316,7 +308,7 @@ func TestATunnelToAVersionThatSpeaksHTTP2IsMadeOfBytes(t *testing.T) {
 
 // The version of the tunnel has nobody, that of the request in it has.
 func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
-	r := start(t, tunnelPolicy(t, nobody(t), web(t, "gray")))
+	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), web(t, "gray")))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester))
 	established(t, from)
@@ -334,7 +326,7 @@ func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
 }
 
 func TestALoopOfTunnelsEnds(t *testing.T) {
-	r := start(t, tunnelPolicy(t, nobody(t), nobody(t)))
+	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), harness.FreeAddress(t)))
 	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	own := r.outbound.set.Addrs()[0].String()
 	_, from := r.tunnel(t, own, "")
@@ -356,7 +348,7 @@ func TestALoopOfTunnelsEnds(t *testing.T) {
 
 // Each of two sidecars takes the other for the endpoint. What goes round is counted, in tunnels too.
 func TestALoopOfTunnelsOverTwoSidecarsEnds(t *testing.T) {
-	own, other := nobody(t), nobody(t)
+	own, other := harness.FreeAddress(t), harness.FreeAddress(t)
 	first := start(t, tunnelPolicy(t, other, other), "--outbound="+own, "--access-log")
 	second := start(t, tunnelPolicy(t, own, own), "--outbound="+other, "--access-log")
 	for _, r := range []*running{first, second} {

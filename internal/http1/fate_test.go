@@ -2,21 +2,11 @@ package http1
 
 import (
 	"errors"
-	"net"
 	"strings"
 	"testing"
-)
 
-// unreachable is an address that nobody listens at.
-func unreachable(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
+	"graylane/test/harness"
+)
 
 // sender is a sidecar that tells what became of each request.
 func sender(t *testing.T, o *Origin) (addr string, errs chan error) {
@@ -39,7 +29,7 @@ func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
 		"POST": "POST / HTTP/1.1⏎Host: h⏎Content-Length: 1⏎⏎x",
 	} {
 		t.Run(name, func(t *testing.T) {
-			app := NewOrigin(unreachable(t), OriginConfig{})
+			app := NewOrigin(harness.FreeAddress(t), OriginConfig{})
 			_, callee := serve(t, Config{Sidecars: true}, sendTo(app))
 			addr, errs := sender(t, NewOrigin(callee, OriginConfig{Sidecar: true}))
 			c := dial(t, addr)
@@ -112,7 +102,7 @@ func TestRepliesThatAreNoSidecarsArePassedOn(t *testing.T) {
 
 // An app that copies the headers of replies would say it of itself.
 func TestAnAppIsNotTold(t *testing.T) {
-	addr, errs := sender(t, NewOrigin(unreachable(t), OriginConfig{Sidecar: true}))
+	addr, errs := sender(t, NewOrigin(harness.FreeAddress(t), OriginConfig{Sidecar: true}))
 	c := dial(t, addr)
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 	if e, ok := errors.AsType[*Error](<-errs); !ok || e.Reason != ConnectRefused {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 const opened = "HTTP/1.1 200 OK⏎⏎"
@@ -37,12 +39,7 @@ func toward(o *Origin) Handler {
 
 func nowhere(t *testing.T) *Origin {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ln.Close()
-	return NewOrigin(ln.Addr().String(), OriginConfig{})
+	return NewOrigin(harness.FreeAddress(t), OriginConfig{})
 }
 
 func TestHTTPInATunnelIsServedAsOutsideOfIt(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 const (
@@ -131,13 +133,8 @@ func TestTunnelsOnlyConnect(t *testing.T) {
 }
 
 func TestATunnelToNowhereIsAnError(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ln.Close() // nobody listens there now
 	errs := make(chan error, 1)
-	o := NewOrigin(ln.Addr().String(), OriginConfig{})
+	o := NewOrigin(harness.FreeAddress(t), OriginConfig{})
 	_, addr := serve(t, Config{}, handlerFunc(func(x *Exchange) {
 		err := x.Tunnel(o)
 		errs <- err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // bridged is the address of an HTTP/1 server before an origin of HTTP/2, and what
@@ -196,7 +197,7 @@ func TestHTTP1StreamsBothWaysAsHTTP2(t *testing.T) {
 }
 
 func TestHTTP1IsToldWhatHasGoneWrongBehindTheBridge(t *testing.T) {
-	addr, errs := bridged(t, closed(t), http1.OriginConfig{})
+	addr, errs := bridged(t, harness.FreeAddress(t), http1.OriginConfig{})
 	if resp := say(t, addr, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"); resp.StatusCode != 502 || resp.Header.Get("X-Graylane-Error") != http1.ConnectRefused {
 		t.Errorf("nobody listens: got %d, %v", resp.StatusCode, resp.Header)
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // sending is the address of a Server that sends to addr, and the errors of that.
@@ -58,7 +59,7 @@ func TestErrorsAreToldInTheCallersTerms(t *testing.T) {
 		byTotal  bool // only the call of gRPC has the limit
 		grpcOnly bool
 	}{
-		{name: "nobody listens", origin: closed(t), reason: http1.ConnectRefused, status: 502, grpc: "14", retry: true},
+		{name: "nobody listens", origin: harness.FreeAddress(t), reason: http1.ConnectRefused, status: 502, grpc: "14", retry: true},
 		{name: "no way there", origin: "192.0.2.1:1", cfg: http1.OriginConfig{Connect: 50 * time.Millisecond, Dial: hanging}, reason: http1.ConnectTimeout, status: 504, grpc: "4", retry: true},
 		{name: "no answer in time", origin: silent(t), cfg: short, headers: []string{"Grpc-Timeout", "50m"}, reason: http1.HeaderTimeout, status: 504, grpc: "4"},
 		{name: "cancelled", origin: rawOrigin(t, resetting(http2.ErrCodeCancel)), reason: http1.OriginClosed, status: 502, grpc: "1"},
@@ -125,19 +126,19 @@ func TestAReplyThatBreaksOffIsNeverTakenForAWholeOne(t *testing.T) {
 
 func TestACallOfGRPCThatBreaksOffEndsWithAStatus(t *testing.T) {
 	for _, c := range []struct {
-		how    func(r *raw, stream uint32)
-		status string
+		how             func(r *raw, stream uint32)
+		timeout, status string
 	}{
-		{func(r *raw, stream uint32) { _ = r.WriteRSTStream(stream, http2.ErrCodeInternal) }, "13"},
-		{func(r *raw, _ uint32) { r.end() }, "14"},
-		{func(*raw, uint32) {}, "4"},
+		{func(r *raw, stream uint32) { _ = r.WriteRSTStream(stream, http2.ErrCodeInternal) }, "1M", "13"},
+		{func(r *raw, _ uint32) { r.end() }, "1M", "14"},
+		{func(*raw, uint32) {}, "3S", "4"},
 	} {
 		addr, _ := sending(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
 			r.heads(stream, false, ":status", "200", "content-type", "application/grpc")
 			_ = r.WriteData(stream, false, []byte("\x00\x00\x00\x00\x01x"))
 			c.how(r, stream)
 		}), http1.OriginConfig{})
-		resp, body := do(t, call(t, addr, "Grpc-Timeout", "1S"))
+		resp, body := do(t, call(t, addr, "Grpc-Timeout", c.timeout))
 		if body != "\x00\x00\x00\x00\x01x" || resp.Trailer.Get("Grpc-Status") != c.status {
 			t.Errorf("got %q and trailers %v, want the message and grpc-status %s", body, resp.Trailer, c.status)
 		}

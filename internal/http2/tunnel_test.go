@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 func TestTunnel(t *testing.T) {
@@ -38,7 +39,7 @@ func TestTunnel(t *testing.T) {
 		t.Errorf("got %d with %q, want 200 with what the far end says", resp.StatusCode, got)
 	}
 	req = request(t, http.MethodConnect, "http://"+addr, http.NoBody)
-	req.Host = closed(t)
+	req.Host = harness.FreeAddress(t)
 	if resp, _ := do(t, req); resp.StatusCode != 502 {
 		t.Errorf("nobody listens: got %d, want 502", resp.StatusCode)
 	}

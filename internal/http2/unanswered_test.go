@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // callee is a sidecar that hands its callers on to the app at addr.
@@ -18,7 +19,7 @@ func callee(t testing.TB, addr string) string {
 }
 
 func TestASidecarWhoseAppIsAwaySendsTheRequestElsewhere(t *testing.T) {
-	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{Sidecar: true})
+	addr, errs := sending(t, callee(t, harness.FreeAddress(t)), http1.OriginConfig{Sidecar: true})
 	for name, req := range map[string]*http.Request{
 		"POST": request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")),
 		"gRPC": call(t, addr),
@@ -67,7 +68,7 @@ func TestAnAppCannotSayThatItGotNothing(t *testing.T) {
 }
 
 func TestAStrangerIsNotBelievedThatItGotNothing(t *testing.T) {
-	addr, errs := sending(t, callee(t, closed(t)), http1.OriginConfig{})
+	addr, errs := sending(t, callee(t, harness.FreeAddress(t)), http1.OriginConfig{})
 	resp, _ := do(t, request(t, http.MethodPost, "http://"+addr+"/", strings.NewReader("x")))
 	if err := <-errs; err != nil {
 		t.Errorf("got %v, want the reply passed on", err)
@@ -84,7 +85,7 @@ func TestABridgeTellsWhatBecameOfARequest(t *testing.T) {
 		name, origin, method  string
 		retryable, repeatable bool
 	}{
-		{"an app that is away", callee(t, closed(t)), "POST", true, false},
+		{"an app that is away", callee(t, harness.FreeAddress(t)), "POST", true, false},
 		{"an app that dies", callee(t, dying), "PUT", false, true},
 		{"an app that dies of what may not be repeated", callee(t, dying), "POST", false, false},
 		{"an origin that dies", dying, "PUT", false, true},

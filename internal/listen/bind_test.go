@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"graylane/internal/listen"
+	"graylane/test/harness"
 )
 
 func TestEveryAddressIsBound(t *testing.T) {
@@ -66,7 +67,7 @@ func TestATakenPortIsNamedAndNothingStaysBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	free := freeAddr(t)
+	free := harness.FreeAddress(t)
 
 	_, err = listen.Bind(t.Context(), []string{free, taken.Addr().String()})
 	if !errors.Is(err, syscall.EADDRINUSE) {
@@ -125,16 +126,6 @@ func mustBind(t *testing.T, addrs ...string) *listen.Set {
 	}
 	t.Cleanup(set.Close)
 	return set
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func hasIPv6() bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // run runs the table until the test ends.
@@ -33,10 +33,11 @@ func run(t *testing.T, table *Table) {
 
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	const patience = 20 * time.Second
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited 10 s in vain: %s", what)
+			t.Fatalf("waited %v in vain: %s", patience, what)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -52,17 +53,6 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
-}
-
-// closedPort is an address where nobody listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestAsk(t *testing.T) {
@@ -94,9 +84,9 @@ func TestAsk(t *testing.T) {
 		{"a status that is expected", ok, Check{Path: "/teapot", Expect: []int{200, 418}}, ""},
 		{"an answer that does not come", ok, Check{Path: "/slow", Timeout: 50 * time.Millisecond}, "deadline exceeded"},
 		{"an answer that does not end", ok, Check{Path: "/endless"}, ""},
-		{"HTTP where nobody listens", closedPort(t), Check{Path: "/health"}, "refused"},
+		{"HTTP where nobody listens", harness.FreeAddress(t), Check{Path: "/health"}, "refused"},
 		{"TCP that is taken", ok, Check{Kind: CheckTCP}, ""},
-		{"TCP where nobody listens", closedPort(t), Check{Kind: CheckTCP}, "refused"},
+		{"TCP where nobody listens", harness.FreeAddress(t), Check{Kind: CheckTCP}, "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.check.Timeout == 0 {
@@ -200,7 +190,7 @@ func TestRunProbesWhatCouldNotBeConnectedTo(t *testing.T) {
 	up := serve(t, func(http.ResponseWriter, *http.Request) {})
 	table := NewTable(http1.OriginConfig{})
 	table.breaking.probe = time.Millisecond
-	down := closedPort(t)
+	down := harness.FreeAddress(t)
 	next := table.Begin()
 	g := next.Group(users("gray", up, down))
 	next.Commit()

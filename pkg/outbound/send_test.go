@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // serviceOf is a policy for one service, users, with these endpoints of base and
@@ -27,17 +29,6 @@ services:
   - name: users
     versions: [{tag: base, endpoints: %s}, {tag: gray, endpoints: %s}]
 %s`, quoted(base), quoted(gray), keys)
-}
-
-// closed is an address where nobody listens.
-func closed(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // cutting is an address that takes a request and closes the connection without
@@ -96,7 +87,7 @@ func TestAnyRequestTriesAnotherEndpointIfNothingReachedTheApp(t *testing.T) {
 
 func TestARequestTriesAnotherEndpointOfItsVersionFirst(t *testing.T) {
 	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
-	for _, bad := range []string{closed(t), cutting(t)} {
+	for _, bad := range []string{harness.FreeAddress(t), cutting(t)} {
 		p := newPod(t, serviceOf("", []string{base.addr}, []string{bad, gray.addr}))
 		for range 10 {
 			if status, by := p.get(t, "http://users/", "X-Gray", "gray"); status != 200 || by != "gray" {
@@ -135,7 +126,7 @@ func TestAPOSTThatMayHaveBeenServedIsNotSentAgain(t *testing.T) {
 }
 
 func TestTheCallerHearsWhatBecameOfARequestThatReachedAnEndpoint(t *testing.T) {
-	for address, want := range map[string]string{cutting(t): "502 origin_closed", closed(t): "503 unavailable"} {
+	for address, want := range map[string]string{cutting(t): "502 origin_closed", harness.FreeAddress(t): "503 unavailable"} {
 		p := newPod(t, serviceOf("", []string{address}, []string{address}))
 		for _, tag := range []string{"base", "gray"} {
 			status, reason := p.get(t, "http://users/", "X-Gray", tag)
@@ -148,7 +139,7 @@ func TestTheCallerHearsWhatBecameOfARequestThatReachedAnEndpoint(t *testing.T) {
 
 func TestWithoutRetriesOneEndpointIsTried(t *testing.T) {
 	base := newOrigin(t, "base")
-	p := newPod(t, serviceOf("    retry: {attempts: 0}\n", []string{base.addr, closed(t)}, nil))
+	p := newPod(t, serviceOf("    retry: {attempts: 0}\n", []string{base.addr, harness.FreeAddress(t)}, nil))
 	failed := 0
 	for range 10 {
 		if status, _ := p.get(t, "http://users/"); status != 200 {
