@@ -128,9 +128,6 @@ func (q *question) explain(p *policy.Policy, sample *policy.Sample) (*policy.Exp
 	if tag, source, ok := carrier.Read(head, &wire, p.Intern); ok {
 		asked.Tag, asked.From = tag, source.String()
 	}
-	if q.gateway {
-		carrier.Strip(head, &wire)
-	}
 	made := makeIDs(carrier, head, sample)
 	e := p.Explain(sample.Request(), asked)
 	if len(made) > 0 && e.Tag != "" { // what is not marked gets no ids either

@@ -8,8 +8,8 @@ import (
 
 // Gateway is the [upstream.Handler] of callers from outside: the `routes` of the
 // policy say by the path which service a request is for. It is the first sidecar
-// of every chain, so that it believes no tag, and nothing that could lead to one.
-// The pod's own tag, and what is remembered of the calls of its app, are not for
+// of every chain, so that it believes no tag, and nothing that could lead to one but
+// the rules, which see the request as it was sent. The pod's own tag, and what is remembered of the calls of its app, are not for
 // its callers.
 type Gateway struct{ *Outbound }
 
@@ -43,9 +43,6 @@ func (g Gateway) enter(c *call) {
 	if c.loops() { // the count of a stranger is taken too: it can end his own request alone
 		return
 	}
-	// What came of ours is not believed, and must not stay where it is not replaced:
-	// the members of baggage and tracestate that nobody reads.
-	g.Marks.Strip(&c.Request)
 	g.Marks.Find(&c.Request, mark.Stranger)
 	g.Marks.Write(&c.Request)
 	if route.Strip > 0 {

@@ -27,7 +27,7 @@ apiVersion: graylane.dev/v1
 routes:
 %s
 rules:
-  - {name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}, {path: {value: /crs/beta}}]}
+  - {name: testers, tag: gray, matches: [{headers: [{name: X-User-Id, value: "7"}]}, {path: {value: /crs/beta}}, {headers: [{name: X-Gray, value: please}]}]}
 services:
   - name: users
     hosts: [users]
@@ -82,6 +82,7 @@ func TestGatewaySendsByPathAndBelievesNobody(t *testing.T) {
 		{"rules see the path as it was sent", "/crs/beta/1", nil, 200, "gray", "/beta/1", "gray"},
 		{"a tag is not believed", "/crs/a", []string{"X-Gray", "gray", "Baggage", "x-gray=gray", "Tracestate", "graylane=gray", "Traceparent", parent}, 200, "base", "/a", "base"},
 		{"a trace that is remembered is not believed", "/crs/a", []string{"Traceparent", parent}, 200, "base", "/a", "base"},
+		{"but a rule may ask for what came", "/crs/a", []string{"X-Gray", "please", "Baggage", "x-gray=blue"}, 200, "gray", "/a", "gray"},
 		{"no route", "/other", nil, 404, "no_route", "", ""},
 		{"no route, but nearly", "/crsx", nil, 404, "no_route", "", ""},
 		{"a way around the prefix", "/x/../crs/a", nil, 400, "bad_path", "", ""},
@@ -103,6 +104,9 @@ func TestGatewaySendsByPathAndBelievesNobody(t *testing.T) {
 			}
 			if got := served.got("X-Gray"); got != c.told {
 				t.Errorf("X-Gray at who served it: got %q, want %q", got, c.told)
+			}
+			if got, want := served.got("Baggage"), "x-gray="+c.told; got != want {
+				t.Errorf("baggage at who served it: got %q, want %q", got, want)
 			}
 		})
 	}
@@ -195,6 +199,15 @@ func TestGatewayWithoutAPolicySaysSo(t *testing.T) {
 	resp, _ := call(t, http.MethodGet, "http://"+gatewayOf(t, newPod(t, ""))+"/")
 	if resp.StatusCode != 503 || resp.Header.Get("X-Graylane-Error") != "no_policy" {
 		t.Errorf("got %d %v, want 503 by no_policy", resp.StatusCode, resp.Header)
+	}
+}
+
+func TestWhatAStrangerSaysGoesNoFurtherWhereNothingIsDecided(t *testing.T) {
+	base, gray := newOrigin(t, "base"), newOrigin(t, "gray")
+	p := newPod(t, strings.Replace(routed("  - {path: /, service: users}\n", base, gray), "\nroutes:", "\ndecide: first-match\nroutes:", 1))
+	_, by := call(t, http.MethodGet, "http://"+gatewayOf(t, p)+"/", "X-Gray", "gray", "Baggage", "a=1,x-gray=gray", "Traceparent", parent, "Tracestate", "graylane=gray")
+	if x, b, s := base.got("X-Gray"), base.got("Baggage"), base.got("Tracestate"); by != "base" || x != "" || b != "a=1" || s != "" {
+		t.Errorf("served by %s with X-Gray %q, baggage %q and tracestate %q, want base with a=1 alone", by, x, b, s)
 	}
 }
 
