@@ -40,9 +40,9 @@ pod must be refused, nothing is printed.`,
 			return injectFiles(cmd, files, options)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "manifest; - is the standard input; may be given often")
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "manifest `file`, - for standard input; may be given often (required)")
 	flags.add(cmd.Flags())
-	cmd.Flags().StringVar(&flags.options.Server, "kubernetes", "", "version of the API server, such as 1.34; older ones than 1.29 are refused (default: not known, and new enough)")
+	cmd.Flags().StringVar(&flags.options.Server, "kubernetes", "", "`version` of the API server, such as 1.34; older ones than 1.29 are refused (default new enough)")
 	return cmd
 }
 

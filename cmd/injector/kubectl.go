@@ -22,9 +22,9 @@ type kubectl struct {
 }
 
 func (k *kubectl) add(fs *pflag.FlagSet) {
-	fs.StringVar(&k.binary, "kubectl", "kubectl", "the kubectl to use")
-	fs.StringVar(&k.context, "context", "", "context of kubectl's configuration (default the current one)")
-	fs.StringVarP(&k.namespace, "namespace", "n", "default", "namespace of the pods")
+	fs.StringVar(&k.binary, "kubectl", "kubectl", "`program` to ask the cluster with")
+	fs.StringVar(&k.context, "context", "", "`context` of kubectl's configuration (default the current one)")
+	fs.StringVarP(&k.namespace, "namespace", "n", "default", "`namespace` of the pods")
 }
 
 // call runs one command of kubectl in the namespace, and gives what it prints.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // version is set by the linker in release builds (-X main.version=...).
@@ -54,8 +55,10 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 
 func rootCmd() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "injector",
-		Short:         "Adds the Graylane sidecar to pods",
+		Use:   "injector",
+		Short: "Add the Graylane sidecar to pods, and look after it there",
+		Long: `Injector adds the sidecar to pods, as a webhook of the API server or in manifests,
+shows what the sidecars of a namespace obey, and switches gray routing off and on.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -72,14 +75,36 @@ func rootCmd() *cobra.Command {
 		return usageError{fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(serveCmd(), injectCmd(), statusCmd(runCommand), switchCmd(runCommand, true), switchCmd(runCommand, false), versionCmd())
+	for _, cmd := range root.Commands() {
+		showPlainly(cmd.Flags())
+	}
 	return root
 }
+
+// showPlainly makes the help of all commands alike, as the sidecar's is: flags stand in
+// the order of the code, and defaults as they would be written.
+func showPlainly(fs *pflag.FlagSet) {
+	fs.SortFlags = false
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" {
+			f.Value = plain{f.Value}
+		}
+	})
+}
+
+// plain is a text whose default the help puts in no quotes.
+type plain struct{ pflag.Value }
+
+func (plain) Type() string { return "text" }
 
 func versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this binary",
-		Args:  noArgs,
+		Long: `Version prints one line: the version, the Go that built it, system and processor.
+A build that is no release says unknown.`,
+		Example: `  injector version`,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := version
 			if v == "" {

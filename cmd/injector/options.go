@@ -20,20 +20,19 @@ type optionFlags struct {
 
 // resourceFlags are the resources of a sidecar that asks for none of its own.
 var resourceFlags = [4]struct{ name, fallback, usage string }{
-	{"cpu-request", "20m", "processor time to reserve for a sidecar"},
-	{"memory-request", "32Mi", "memory to reserve for a sidecar"},
-	{"cpu-limit", "", "processor time that a sidecar may use; a limit makes requests wait (default none)"},
-	{"memory-limit", "256Mi", "memory that a sidecar may use; empty: no limit"},
+	{"cpu-request", "20m", "`quantity` of processor time to reserve for a sidecar"},
+	{"memory-request", "32Mi", "`quantity` of memory to reserve for a sidecar"},
+	{"cpu-limit", "", "`quantity` of processor time that a sidecar may use; a limit makes requests wait (default none)"},
+	{"memory-limit", "256Mi", "`quantity` of memory that a sidecar may use; empty: no limit"},
 }
 
 func (f *optionFlags) add(fs *pflag.FlagSet) {
 	defaults := inject.NewOptions(defaultImage())
-	fs.SortFlags = false
-	fs.StringVar(&f.options.Image, "image", defaults.Image, "image of the sidecar (required unless this is a release)")
-	fs.StringVar(&f.pullPolicy, "pull-policy", "", "Always, Never or IfNotPresent (default: the cluster's)")
-	fs.StringVar(&f.options.Policy, "policy", defaults.Policy, "ConfigMap, in the namespace of the pod, whose key "+inject.PolicyFile+" is the policy")
-	fs.Int64Var(&f.options.UID, "uid", defaults.UID, "user that sidecars run as, unless the pod's own containers do")
-	fs.StringVar(&f.intercept, "intercept", string(defaults.Intercept), "redirect, or proxy-env where NET_ADMIN is forbidden, for pods that do not say")
+	fs.StringVar(&f.options.Image, "image", defaults.Image, "`image` of the sidecar (required unless this is a release)")
+	fs.StringVar(&f.pullPolicy, "pull-policy", "", "pull `policy` of that image: Always, Never or IfNotPresent (default that of the cluster)")
+	fs.StringVar(&f.options.Policy, "policy", defaults.Policy, "`name` of the ConfigMap, in the namespace of the pod, whose key "+inject.PolicyFile+" is the policy")
+	fs.Int64Var(&f.options.UID, "uid", defaults.UID, "`uid` that sidecars run as, unless the pod's own containers do")
+	fs.StringVar(&f.intercept, "intercept", string(defaults.Intercept), "`way` of pods that do not say one: redirect, or proxy-env where NET_ADMIN is forbidden")
 	fs.BoolVar(&f.options.CNI, "cni", false, "add no init step that redirects: a network plugin does")
 	for i, r := range resourceFlags {
 		fs.StringVar(&f.resources[i], r.name, r.fallback, r.usage)

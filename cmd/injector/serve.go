@@ -42,6 +42,8 @@ refuse, with the reason. GET /ready is for the kubelet.
 It makes its certificate itself and replaces it in time: in a Secret that all
 replicas share, with the authority in the webhook configurations. With --tls-dir
 somebody else does, such as cert-manager, and no right on the cluster is needed.`,
+		Example: `  injector serve --image graylane/sidecar:v1 --namespace graylane
+  injector serve --image graylane/sidecar:v1 --tls-dir /etc/graylane/tls`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options.read()
@@ -57,14 +59,14 @@ somebody else does, such as cert-manager, and no right on the cluster is needed.
 	}
 	f.options.add(cmd.Flags())
 	fs := cmd.Flags()
-	fs.StringVar(&f.listen, "listen", ":8443", "address to serve at")
-	fs.StringVar(&f.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace that the injector runs in (default $POD_NAMESPACE)")
-	fs.StringVar(&f.service, "service", "graylane-injector", "Service that the API server calls")
-	fs.StringVar(&f.secret, "secret", "graylane-injector-tls", "Secret that keeps the certificate")
-	fs.StringVar(&f.webhooks, "webhooks", "graylane-injector", "name of the mutating and of the validating webhook configuration")
-	fs.StringVar(&f.tlsDir, "tls-dir", "", "folder with tls.crt and tls.key that somebody else keeps (default: make them)")
+	fs.StringVar(&f.listen, "listen", ":8443", "`address` to serve at")
+	fs.StringVar(&f.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "`namespace` that the injector runs in (default $POD_NAMESPACE)")
+	fs.StringVar(&f.service, "service", "graylane-injector", "`name` of the Service that the API server calls")
+	fs.StringVar(&f.secret, "secret", "graylane-injector-tls", "`name` of the Secret that keeps the certificate")
+	fs.StringVar(&f.webhooks, "webhooks", "graylane-injector", "`name` of the mutating and of the validating webhook configuration")
+	fs.StringVar(&f.tlsDir, "tls-dir", "", "`folder` with tls.crt and tls.key that somebody else keeps (default made and kept in the Secret)")
 	fs.DurationVar(&f.grace, "grace", 5*time.Second, "after SIGTERM: how long to accept still, until the endpoint is withdrawn")
-	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	fs.StringVar(&f.logFormat, "log-format", "text", "`format` of the log: text or json")
 	return cmd
 }
 

@@ -21,15 +21,17 @@ import (
 func switchCmd(run runFunc, on bool) *cobra.Command {
 	s := &switcher{kubectl: &kubectl{run: run}, on: on, now: time.Now, pause: time.Second}
 	name, short := "off", "Make every request base, at once"
+	long := "Off sets enabled: false in the policy of a namespace's ConfigMap."
 	if on {
 		name, short = "on", "Let the rules decide again"
+		long = "On sets enabled: true in the policy of a namespace's ConfigMap."
 	}
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: short,
-		Long: short + `: sets enabled in the policy of a namespace's ConfigMap, touches an
-annotation of the pods, which makes the kubelet bring them the change at once, and
-waits until every sidecar obeys. It prints how long that took.
+		Long: long + ` It touches an
+annotation of the pods, which makes the kubelet bring them the change at once, waits
+until every sidecar obeys, and prints how long that took.
 
 Where something else keeps the ConfigMap, such as Argo CD, change it there too.`,
 		Example: `  injector ` + name + ` -n shop`,
@@ -45,7 +47,7 @@ Where something else keeps the ConfigMap, such as Argo CD, change it there too.`
 }
 
 func addConfigMap(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "policy", inject.NewOptions("").Policy, "ConfigMap whose key "+inject.PolicyFile+" is the policy")
+	cmd.Flags().StringVar(name, "policy", inject.NewOptions("").Policy, "`name` of the ConfigMap whose key "+inject.PolicyFile+" is the policy")
 }
 
 // switcher turns gray routing on or off in a namespace.

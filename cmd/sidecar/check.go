@@ -46,7 +46,7 @@ It exits with 1 if a file has a fault; warnings alone are no failure.`,
 			return check(args, out, show)
 		},
 	}
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	cmd.Flags().StringVar(&output, "output", "text", "`format` to print: text or json")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of policy files, for editors")
 	return cmd
 }

@@ -44,9 +44,9 @@ It exits with 0 if no answer changes, 1 if some do, and 2 if it cannot tell.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.requests, "requests", "", "file of recorded requests, - for standard input (default: made up)")
-	flags.IntVar(&c.generate, "generate", 10_000, "how many requests to make up")
-	flags.StringVar(&c.output, "output", "text", "text or json")
+	flags.StringVar(&c.requests, "requests", "", "`file` of recorded requests, - for standard input (default made up)")
+	flags.IntVar(&c.generate, "generate", 10_000, "`number` of requests to make up")
+	flags.StringVar(&c.output, "output", "text", "`format` to print: text or json")
 	return cmd
 }
 

@@ -29,7 +29,7 @@ elsewhere. It serves on until it gets SIGTERM. A preStop hook runs it.`,
 			return drain(cmd.Context(), admin)
 		},
 	}
-	cmd.Flags().StringVar(&admin, "admin", defaultAdmin, "admin address of the running sidecar")
+	cmd.Flags().StringVar(&admin, "admin", defaultAdmin, "admin `address` of the running sidecar")
 	return cmd
 }
 

@@ -60,16 +60,16 @@ and no trace is remembered.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&q.policy, "policy", "", "the policy file (required)")
-	flags.StringVar(&q.request, "request", "", "the request on one line: method, URL, headers")
-	flags.StringVar(&q.curl, "curl", "", "the request as a curl command line")
-	flags.StringVar(&q.peer, "peer", "127.0.0.1", "address of the caller")
-	flags.StringVar(&q.at, "at", "", "when, in RFC 3339 form (default now)")
-	flags.StringVar(&q.service, "service", "", "service of the pod that gets the request")
+	flags.StringVar(&q.policy, "policy", "", "policy `file` (required)")
+	flags.StringVar(&q.request, "request", "", "`request` on one line: method, URL, headers (default standard input)")
+	flags.StringVar(&q.curl, "curl", "", "request as a curl `command` line (default none)")
+	flags.StringVar(&q.peer, "peer", "127.0.0.1", "`address` of the caller")
+	flags.StringVar(&q.at, "at", "", "`time` of the request, in RFC 3339 form (default now)")
+	flags.StringVar(&q.service, "service", "", "`name` of the service whose pod gets the request (default none)")
 	flags.BoolVar(&q.edge, "edge", false, "that pod believes no caller's tag")
-	flags.StringVar(&q.fromTag, "from-tag", "", "the request is a call of the app of a pod with this tag (base is one)")
+	flags.StringVar(&q.fromTag, "from-tag", "", "`tag` of the pod whose app makes the call; base is one (default none: the request comes to a pod)")
 	flags.BoolVar(&q.gateway, "gateway", false, "the request comes to the gateway, which sends it by its path")
-	flags.StringVar(&q.output, "output", "text", "text or json")
+	flags.StringVar(&q.output, "output", "text", "`format` to print: text or json")
 	return cmd
 }
 

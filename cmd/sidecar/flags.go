@@ -23,7 +23,7 @@ func flagTable() []flagRow {
 		{"admin", "addresses", defaultAdmin, "/policy, /endpoints, /metrics, /debug/pprof/, POST /drain; loopback only"},
 		{"health", "addresses", ":15021", "/live, /ready and /metrics"},
 		{"app", "address", "127.0.0.1:8080", "the app beside us"},
-		{"service", "name", "", "service that this pod belongs to, as the policy names it"},
+		{"service", "name", "", "service that this pod belongs to, as the policy names it (default none)"},
 		{"tag", "tag", "base", "version that this pod belongs to"},
 		{"edge", "bool", "false", "believe no tag from inbound callers"},
 		{"trace-headers", "names", known, "headers whose ids tie outbound calls to inbound ones, in the order asked"},
@@ -32,7 +32,7 @@ func flagTable() []flagRow {
 		{"state", "folder", "", "keeps the last good policy over a restart (default none)"},
 		{"grace", "duration", "5s", "after SIGTERM: not ready, but accepting still"},
 		{"drain", "duration", "10s", "after the grace: how long requests may take to finish"},
-		{"zone", "name", "", "zone of this pod"},
+		{"zone", "name", "", "zone of this pod (default none)"},
 		{"dns", "addresses", "", "name servers to ask for endpoints (default those of /etc/resolv.conf)"},
 		{"log-level", "level", "info", "debug, info, warn or error"},
 		{"log-format", "format", "text", "text or json"},
@@ -41,12 +41,12 @@ func flagTable() []flagRow {
 		{"ledger-ttl", "duration", "5m", "how long the tag of a trace is remembered"},
 		{"ledger-size", "number", "100000", "how many traces are remembered"},
 		{"max-head", "bytes", "64KiB", "largest head of a request or reply; larger requests are answered 431"},
-		{"max-body", "bytes", "0", "largest body of a request, larger ones are answered 413; 0: no limit"},
+		{"max-body", "bytes", "0", "largest body of a request, larger ones are answered 413; 0: no limit (default 0)"},
 		{"max-connections", "number", "", "connections that each side serves at a time; one more is answered 503 (default 20000, or fewer if the limit of open files is low)"},
 		{"opaque-ports", "ports", "21,22,25,110,143,587,3306,4222,6667", "redirected calls and tunnels to these are no HTTP; their servers, which speak first, are not made to wait"},
 		{"tcp-idle", "duration", "0s", "redirected connections other than HTTP are reset when idle for so long; 0s: never"},
 		{"head-timeout", "duration", "10s", "how long the head of a request may take, once it has begun; then 408, over HTTP/2 the end of its connection"},
-		{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags"},
+		{configFlag, "file", "", "settings file, .yaml, .json or .toml; keys are the names of these flags (default none)"},
 	}
 }
 
@@ -65,7 +65,6 @@ const (
 
 // addFlags adds every setting of `run` to fs, for loadSettings to read.
 func addFlags(fs *pflag.FlagSet) {
-	fs.SortFlags = false
 	for _, f := range flagTable() {
 		fs.Var(&flagText{text: f.fallback, kind: f.kind}, f.name, f.usage)
 	}

@@ -66,7 +66,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 func rootCmd() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sidecar",
-		Short: "Gray (canary) routing along a whole call chain, with no change to the app",
+		Short: "Route gray (canary) requests along a whole call chain, with no change to the app",
 		Long: `Sidecar takes the calls to and from the app beside it, decides once per call
 chain who is gray, sends each call to the version of a service that carries the
 request's tag, and keeps the tag on the request through every hop.`,
@@ -90,8 +90,27 @@ request's tag, and keeps the tag on the request through every hop.`,
 		return usageError{fmt.Sprintf("%v: see %s --help%s", err, cmd.CommandPath(), meantFlag(cmd, err))}
 	})
 	root.AddCommand(runCmd(), checkCmd(), explainCmd(), diffCmd(), redirectCmd(), drainCmd(), versionCmd())
+	for _, cmd := range root.Commands() {
+		showPlainly(cmd.Flags())
+	}
 	return root
 }
+
+// showPlainly makes the help of all commands alike: flags stand in the order of the
+// code, and defaults as they would be written.
+func showPlainly(fs *pflag.FlagSet) {
+	fs.SortFlags = false
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" {
+			f.Value = plain{f.Value}
+		}
+	})
+}
+
+// plain is a text whose default the help puts in no quotes.
+type plain struct{ pflag.Value }
+
+func (plain) Type() string { return "text" }
 
 func commandNames(parent *cobra.Command) []string {
 	var names []string

@@ -68,11 +68,10 @@ type sideFlags struct{ include, exclude filterFlags }
 type filterFlags struct{ ports, peers, interfaces []string }
 
 func (f *redirectFlags) add(fs *pflag.FlagSet) {
-	fs.SortFlags = false
-	fs.Uint32Var(&f.uid, "uid", defaultUID, "user that the sidecar runs as")
-	fs.Uint16Var(&f.inboundPort, "inbound-port", 15006, "port of the sidecar that takes calls to the pod")
-	fs.Uint16Var(&f.outboundPort, "outbound-port", 15001, "port of the sidecar that takes calls from the pod")
-	fs.Uint16Var(&f.healthPort, "health-port", 15021, "port of the sidecar that the kubelet and Prometheus ask; 0: none")
+	fs.Uint32Var(&f.uid, "uid", defaultUID, "`uid` that the sidecar runs as")
+	fs.Uint16Var(&f.inboundPort, "inbound-port", 15006, "`port` of the sidecar that takes calls to the pod")
+	fs.Uint16Var(&f.outboundPort, "outbound-port", 15001, "`port` of the sidecar that takes calls from the pod")
+	fs.Uint16Var(&f.healthPort, "health-port", 15021, "`port` of the sidecar that the kubelet and Prometheus ask; 0: none")
 	f.inbound.add(fs, "inbound")
 	f.outbound.add(fs, "outbound")
 	fs.BoolVar(&f.remove, "remove", false, "take the rules out of force")
@@ -84,12 +83,12 @@ func (f *sideFlags) add(fs *pflag.FlagSet, direction string) {
 	list := func(to *[]string, name, usage string) {
 		fs.StringSliceVar(to, direction+"-"+name, nil, usage)
 	}
-	list(&f.include.ports, "include-ports", "redirect these alone: 80,8000-8080 (default all)")
-	list(&f.exclude.ports, "exclude-ports", "leave these alone")
-	list(&f.include.peers, "include-peers", "redirect these alone: 10.0.0.0/8,fd00::/8 (default all)")
-	list(&f.exclude.peers, "exclude-peers", "leave these alone")
-	list(&f.include.interfaces, "include-interfaces", "redirect these alone: eth0 (default all)")
-	list(&f.exclude.interfaces, "exclude-interfaces", "leave these alone")
+	list(&f.include.ports, "include-ports", "`ports` to redirect alone, such as 80,8000-8080 (default all)")
+	list(&f.exclude.ports, "exclude-ports", "`ports` to leave alone (default none)")
+	list(&f.include.peers, "include-peers", "`networks` to redirect alone, such as 10.0.0.0/8,fd00::/8 (default all)")
+	list(&f.exclude.peers, "exclude-peers", "`networks` to leave alone (default none)")
+	list(&f.include.interfaces, "include-interfaces", "`interfaces` to redirect alone, such as eth0 (default all)")
+	list(&f.exclude.interfaces, "exclude-interfaces", "`interfaces` to leave alone (default none)")
 }
 
 // rules checks the flags. The error is a usageError with every fault.

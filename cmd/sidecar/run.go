@@ -28,6 +28,7 @@ Every flag can be set by the environment as well (--ledger-ttl is
 GRAYLANE_LEDGER_TTL) and by the file of --config (ledger-ttl: 5m); a flag wins over
 the environment, and the environment over the file. An unknown key of the file is an
 error; an unknown variable is warned of, since Kubernetes makes some that look alike.
+Durations are written as 30s or 5m, sizes as 65536 or 64KiB, lists with commas.
 
 SIGTERM makes it unready, lets it accept for --grace and drain for --drain. A second
 one ends it at once.`,

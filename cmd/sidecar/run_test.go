@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"graylane/internal/discovery"
 	"graylane/internal/http1"
 	"graylane/internal/listen"
@@ -260,25 +258,4 @@ func TestFindingTheAppOfACallAllocatesNothing(t *testing.T) {
 			t.Errorf("%v: got %v allocations, want 0", dst, got)
 		}
 	}
-}
-
-func TestTheHelpOfEveryCommandHasAnExample(t *testing.T) {
-	for _, cmd := range commands(rootCmd()) {
-		out, _, code := command(t, "", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
-		if code != 0 || !strings.Contains(out, "\nExamples:\n  sidecar") {
-			t.Errorf("%s --help: exit code %d, printed:\n%s\nwant examples", cmd.CommandPath(), code, out)
-		}
-	}
-}
-
-// commands gives the commands below one that do something.
-func commands(parent *cobra.Command) []*cobra.Command {
-	var all []*cobra.Command
-	for _, cmd := range parent.Commands() {
-		if cmd.Runnable() {
-			all = append(all, cmd)
-		}
-		all = append(all, commands(cmd)...)
-	}
-	return all
 }
