@@ -71,13 +71,17 @@ func TestFlagsOfReadmeExist(t *testing.T) {
 }
 
 func TestFlagsOfChangelogExist(t *testing.T) {
-	help, err := exec.Command(harness.Binary(t), "run", "--help").CombinedOutput()
-	harness.Must(t, err)
+	var help []byte
+	for _, command := range []string{"run", "check", "explain", "diff", "redirect", "drain"} {
+		text, err := exec.Command(harness.Binary(t), command, "--help").CombinedOutput()
+		harness.Must(t, err)
+		help = append(help, text...)
+	}
 	text, err := os.ReadFile(filepath.Join(harness.Repository, "CHANGELOG.md"))
 	harness.Must(t, err)
 	for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(string(text), -1) {
-		if flag != "--help" && !regexp.MustCompile(flag+`[ \[]`).Match(help) {
-			t.Errorf("CHANGELOG names %s, which `sidecar run --help` does not list", flag)
+		if flag != "--help" && !regexp.MustCompile(`(?m)^ .*`+flag+`[ \[]`).Match(help) {
+			t.Errorf("CHANGELOG names %s, which the help of no command lists", flag)
 		}
 	}
 }
