@@ -15,9 +15,25 @@ import (
 	"graylane/test/harness"
 )
 
-func (s *story) startShop(t *testing.T) {
+// startShop has the policy find the pods by headless Services, as k8s/overlays/shop does.
+func (s *story) startShop(t *testing.T) { s.start(t, s.rendered(t, "k8s/overlays/shop")) }
+
+// startShopByClusterIPs has the policy name Services with an address of their own, behind which the cluster picks the pod:
+// docs/kubernetes.md has it for clusters whose DNS keeps its answers.
+func (s *story) startShopByClusterIPs(t *testing.T) {
+	shop := s.rendered(t, "k8s/overlays/shop")
+	for _, o := range shop {
+		if o["kind"] == "Service" {
+			delete(o["spec"].(object), "clusterIP")
+		}
+	}
+	s.start(t, shop)
+}
+
+func (s *story) start(t *testing.T, shop []object) {
+	t.Helper()
 	begin := time.Now()
-	s.applyChecked(t, s.withImages(s.rendered(t, "k8s/overlays/shop"), s.tag))
+	s.applyChecked(t, s.withImages(shop, s.tag))
 	s.settle(t, nsShop)
 	s.report.note("shop ready after", "%s", seconds([]time.Duration{time.Since(begin)}))
 	pods := s.pods(t, nsShop, "")

@@ -63,9 +63,10 @@ func TestGraylaneInACluster(t *testing.T) {
 	t.Run("ByChart", func(t *testing.T) {
 		by := chart{s}
 		s.install(t, by)
-		t.Run("TheShopStartsWithNativeSidecars", s.startShop)
+		t.Run("TheShopStartsByClusterIPs", s.startShopByClusterIPs)
 		t.Run("GrayUsersMeetGrayPodsAndBaseUsersNever", s.seeTable)
 		t.Run("TheSwitchTakesSeconds", s.switchOffAndOn)
+		t.Run("RestartsLoseNoRequest", s.rollApps)
 		t.Run("AnUpgradeOfTheSidecarLosesNoRequest", func(t *testing.T) { s.upgradeSidecars(t, by) })
 		s.removeShop(t)
 		by.remove(t)
