@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -198,6 +200,9 @@ func (q *question) parse(in io.Reader) (*policy.Sample, error) {
 	raw, err := io.ReadAll(io.LimitReader(in, maxRequest))
 	if err != nil {
 		return nil, fmt.Errorf("read the request from standard input: %w", err)
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, errors.New("no request, want --request, --curl, or raw HTTP on standard input")
 	}
 	return policy.ParseHTTP(string(raw))
 }

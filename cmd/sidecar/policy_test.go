@@ -104,6 +104,13 @@ func TestExplainTakesARequestInThreeForms(t *testing.T) {
 	}
 }
 
+func TestExplainWithoutARequestSaysHowToGiveOne(t *testing.T) {
+	_, errOut, code := command(t, "\n", "explain", "--policy", file(t, "policy.yaml", calmPolicy))
+	if want := "sidecar: no request, want --request, --curl, or raw HTTP on standard input\n"; code != exitUsage || errOut != want {
+		t.Errorf("exit code %d, printed %q, want %d and %q", code, errOut, exitUsage, want)
+	}
+}
+
 func TestExplainAsksAsTheSideThatItIsTold(t *testing.T) {
 	policy := file(t, "policy.yaml", calmPolicy+"routes: [{path: /shop, service: users, stripPrefix: 1}]\n")
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,11 +56,26 @@ itself meanwhile, and says so.`,
 // redirectFlags is what `redirect` was told, as it was written.
 type redirectFlags struct {
 	uid                   uint32
-	inboundPort           uint16
-	outboundPort          uint16
-	healthPort            uint16
+	inboundPort           portFlag
+	outboundPort          portFlag
+	healthPort            portFlag
 	inbound, outbound     sideFlags
 	remove, check, dryRun bool
+}
+
+// portFlag is a port, or 0.
+type portFlag uint16
+
+func (p *portFlag) String() string { return strconv.Itoa(int(*p)) }
+func (p *portFlag) Type() string   { return "port" }
+
+func (p *portFlag) Set(text string) error {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return errors.New("want a port from 1 to 65535")
+	}
+	*p = portFlag(port)
+	return nil
 }
 
 // sideFlags narrows what is redirected in one direction.
@@ -69,9 +85,10 @@ type filterFlags struct{ ports, peers, interfaces []string }
 
 func (f *redirectFlags) add(fs *pflag.FlagSet) {
 	fs.Uint32Var(&f.uid, "uid", defaultUID, "`uid` that the sidecar runs as")
-	fs.Uint16Var(&f.inboundPort, "inbound-port", 15006, "`port` of the sidecar that takes calls to the pod")
-	fs.Uint16Var(&f.outboundPort, "outbound-port", 15001, "`port` of the sidecar that takes calls from the pod")
-	fs.Uint16Var(&f.healthPort, "health-port", 15021, "`port` of the sidecar that the kubelet and Prometheus ask; 0: none")
+	f.inboundPort, f.outboundPort, f.healthPort = 15006, 15001, 15021
+	fs.Var(&f.inboundPort, "inbound-port", "port of the sidecar that takes calls to the pod")
+	fs.Var(&f.outboundPort, "outbound-port", "port of the sidecar that takes calls from the pod")
+	fs.Var(&f.healthPort, "health-port", "port of the sidecar that the kubelet and Prometheus ask; 0: none")
 	f.inbound.add(fs, "inbound")
 	f.outbound.add(fs, "outbound")
 	fs.BoolVar(&f.remove, "remove", false, "take the rules out of force")
@@ -114,11 +131,11 @@ func (f *redirectFlags) rules() (redirect.Rules, error) {
 	}
 	rules := redirect.Rules{
 		UID:      f.uid,
-		Inbound:  f.inbound.side("inbound", f.inboundPort, &faults),
-		Outbound: f.outbound.side("outbound", f.outboundPort, &faults),
+		Inbound:  f.inbound.side("inbound", uint16(f.inboundPort), &faults),
+		Outbound: f.outbound.side("outbound", uint16(f.outboundPort), &faults),
 	}
 	if f.healthPort != 0 {
-		health := redirect.PortRange{First: f.healthPort, Last: f.healthPort}
+		health := redirect.PortRange{First: uint16(f.healthPort), Last: uint16(f.healthPort)}
 		rules.Inbound.Exclude.Ports = append(rules.Inbound.Exclude.Ports, health)
 	}
 	if len(faults) > 0 {

@@ -42,6 +42,14 @@ func TestRedirectReportsEveryFault(t *testing.T) {
 	}
 }
 
+func TestAPortOutOfRangeIsToldWhatIsWanted(t *testing.T) {
+	_, errOut, code := command(t, "", "redirect", "--inbound-port", "99999")
+	const want = "sidecar: invalid argument \"99999\" for \"--inbound-port\" flag: want a port from 1 to 65535: see sidecar redirect --help\n"
+	if code != exitUsage || errOut != want {
+		t.Errorf("exit code %d, printed %q, want %d and %q", code, errOut, exitUsage, want)
+	}
+}
+
 func TestACheckSaysWhereNoSidecarListens(t *testing.T) {
 	for _, c := range []struct {
 		name   string
