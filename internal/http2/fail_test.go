@@ -252,7 +252,7 @@ func TestLimitsOfRequests(t *testing.T) {
 	reading := addrOf(origin(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	cfg := http1.Config{MaxBody: 1000, MaxHead: 2000}
 	_, addr := serve(t, cfg, passing(NewOrigin(reading, http1.OriginConfig{})))
-	_, hasty := serve(t, cfg, passing(NewOrigin(reading, http1.OriginConfig{Idle: 50 * time.Millisecond})))
+	_, hasty := serve(t, cfg, passing(NewOrigin(reading, http1.OriginConfig{Idle: time.Second})))
 	up, down := io.Pipe()
 	defer down.Close()
 	for _, c := range []struct {
@@ -275,6 +275,27 @@ func TestLimitsOfRequests(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != c.status || resp.Header.Get("X-Graylane-Error") != c.reason {
 			t.Errorf("%s: got %d, %q, want %d, %q", c.name, resp.StatusCode, resp.Header.Get("X-Graylane-Error"), c.status, c.reason)
+		}
+	}
+}
+
+// As with HTTP/1, the limits of a request are for what follows.
+func TestTheTimeToConnectIsNotThatOfTheRequest(t *testing.T) {
+	const limit = time.Second
+	address := addrOf(origin(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	slow := func(ctx context.Context, addr string) (net.Conn, error) {
+		<-time.After(2 * limit)
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", addr)
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		addr, errs := sending(t, address, http1.OriginConfig{Dial: slow, Header: limit, Idle: limit})
+		var body io.Reader
+		if method == http.MethodPost {
+			body = strings.NewReader("x")
+		}
+		if resp, _ := do(t, request(t, method, "http://"+addr+"/", body)); resp.StatusCode != 200 {
+			t.Errorf("%s: got %d, %v, want 200", method, resp.StatusCode, <-errs)
 		}
 	}
 }

@@ -30,8 +30,8 @@ const (
 	replying               // the end of the reply
 )
 
-// start begins the limit, and returns the context that ends with it.
-// A total of 0 without a cfg is none.
+// start begins a total limit, prepares others, which begin with the first move, and
+// returns the context that ends with it. A total of 0 without a cfg is none.
 func (l *limit) start(ctx context.Context, first phase, total time.Duration, cfg *http1.OriginConfig) context.Context {
 	if total == 0 && cfg == nil {
 		return ctx
@@ -44,7 +44,6 @@ func (l *limit) start(ctx context.Context, first phase, total time.Duration, cfg
 	l.header, l.idle = cfg.Header, cfg.Idle
 	l.timer = time.AfterFunc(max(l.header, l.idle, time.Hour), l.expire)
 	l.phase.Store(uint32(first))
-	l.moved(first)
 	return ctx
 }
 

@@ -40,6 +40,7 @@ func (x *Exchange) Send(o *Origin) error {
 		if e != nil {
 			return x.explain(ctx, o, e)
 		}
+		x.limit.moved(first) // to connect has had its own time
 		reply, err := x.roundTrip(ctx, o, l)
 		if err == nil {
 			if e := x.hear(o, reply); e != nil {
