@@ -85,7 +85,7 @@ func TestNamesCountWhenTheyAreResolved(t *testing.T) {
 			t.Fatalf("asked %d times before anybody wanted to know", got)
 		}
 
-		at(t, o, "10.96.0.1:80", "")
+		o.At(netip.MustParseAddrPort("10.96.0.1:80")) // somebody wants to know
 		synctest.Wait()
 		at(t, o, "10.96.0.1:80", "users")
 		at(t, o, "10.96.0.2:80", "orders")
@@ -113,7 +113,7 @@ func TestANameThatFailsKeepsItsAddress(t *testing.T) {
 		o := &Owners{resolver: dns.lookup}
 		o.Set([]Place{{Service: "users", Names: []string{"users"}}})
 		go o.Run(t.Context())
-		at(t, o, "10.96.0.1:80", "")
+		o.At(netip.MustParseAddrPort("10.96.0.1:80")) // somebody wants to know
 		synctest.Wait()
 		dns.mu.Lock()
 		delete(dns.addrs, "users")
