@@ -151,5 +151,5 @@ func viewVersion(v *policy.Version) versionView {
 	return view
 }
 
-// limitText shows a time that is no limit where it is below 0.
+// limitText writes a limit in time as a policy does: one below 0 is none, which is 0s there.
 func limitText(d time.Duration) string { return max(d, 0).String() }

@@ -7,10 +7,10 @@ import (
 )
 
 // Gateway is the [upstream.Handler] of callers from outside: the `routes` of the
-// policy say by the path which service a request is for. It is the first sidecar
-// of every chain, so that it believes no tag, and nothing that could lead to one but
-// the rules, which see the request as it was sent. The pod's own tag, and what is remembered of the calls of its app, are not for
-// its callers.
+// policy say by the path which service a request is for. It is the first sidecar of
+// every chain, so that it believes no tag and no trace: the rules alone decide, and
+// they see the request as it was sent. The pod's own tag, and what is remembered of
+// the calls of its app, are not for its callers.
 type Gateway struct{ *Outbound }
 
 // Serve sends one request from outside to its service and counts it.
