@@ -122,13 +122,13 @@ func commandNames(parent *cobra.Command) []string {
 
 // meantFlag names the flag that comes nearest to one that is none.
 func meantFlag(cmd *cobra.Command, err error) string {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
 		return ""
 	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return policy.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return policy.DidYouMean(unknown.GetSpecifiedName(), names)
 }
 
 func versionCmd() *cobra.Command {

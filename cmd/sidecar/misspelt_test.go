@@ -42,9 +42,11 @@ func TestAMisspeltFlagOrCommandIsToldWithTheNearest(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"run", "--legder-ttl=5m"}, "sidecar: unknown flag: --legder-ttl: see sidecar run --help; did you mean \"--ledger-ttl\"?\n"},
-		{[]string{"explain", "--gatway"}, "sidecar: unknown flag: --gatway: see sidecar explain --help; did you mean \"--gateway\"?\n"},
+		{[]string{"run", "--legder-ttl=5m"}, "sidecar: unknown flag: --legder-ttl: see sidecar run --help; did you mean \"ledger-ttl\"?\n"},
+		{[]string{"explain", "--gatway"}, "sidecar: unknown flag: --gatway: see sidecar explain --help; did you mean \"gateway\"?\n"},
 		{[]string{"run", "--colour"}, "sidecar: unknown flag: --colour: see sidecar run --help\n"},
+		{[]string{"explain", "--xx"}, "sidecar: unknown flag: --xx: see sidecar explain --help\n"},
+		{[]string{"explain", "-p"}, "sidecar: unknown shorthand flag: 'p' in -p: see sidecar explain --help\n"},
 		{[]string{"explan"}, "sidecar: no command \"explan\": see sidecar --help; did you mean \"explain\"?\n"},
 		{[]string{"start"}, "sidecar: no command \"start\": see sidecar --help\n"},
 	} {
