@@ -126,6 +126,8 @@ func TestExplainAsksAsTheSideThatItIsTold(t *testing.T) {
 			"believed: it comes from the app beside the sidecar\n"},
 		{"a call to a stranger", "http://mail/", []string{"--from-tag=gray"},
 			"\nno tag (pass_through)\n"},
+		{"a stranger gets no trace ids of ours", "http://mail/", []string{"--from-tag=gray"},
+			" 1. no service claims host \"mail\": "},
 		{"at the gateway", "http://any/shop/v1", []string{"--gateway"},
 			"the service gets path \"/v1\" (stripPrefix: 1); the rules see the path as it was sent\n"},
 		{"no route of the gateway", "http://users/v1", []string{"--gateway"},
