@@ -31,7 +31,7 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" // net/http has a limit for i
 func (h *heads) Read(p []byte) (int, error) {
 	h.arm()
 	n, err := h.Conn.Read(p)
-	if h.armed && errors.Is(err, os.ErrDeadlineExceeded) {
+	if h.armed && errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(h.until) { // else we close it
 		h.late()
 	}
 	for p = p[:n]; len(p) > 0; {

@@ -24,7 +24,7 @@ type slowly struct {
 	refused []string
 }
 
-const headTimeout = 10 * time.Second
+const headTimeout = 10 * time.Second // the default
 
 // newSlowly is for a bubble of synctest.
 func newSlowly(t *testing.T, limit time.Duration) *slowly {
@@ -101,7 +101,7 @@ func TestAHeadThatDoesNotComeInTimeEndsTheConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newSlowly(t, headTimeout)
+				c := newSlowly(t, 0)
 				defer c.end()
 				c.say(pieces...)
 				synctest.Wait()
@@ -156,5 +156,19 @@ func TestHeadsMayTakeForEver(t *testing.T) {
 		if got := c.served.Load(); got != 1 {
 			t.Errorf("got %d requests, want 1: there is no limit", got)
 		}
+	})
+}
+
+func TestNobodyIsLateWhereWeClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := NewServer(http1.Config{Refused: func(status int, reason string) { t.Errorf("refused: %d %s", status, reason) }}, nil)
+		c := s.newConn(far, netip.AddrPort{})
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		_, _ = near.Write(join(greeted, begun(1)))
+		_, _ = c.Write([]byte("what nobody reads holds the end up"))
+		synctest.Wait()
+		_ = c.Close()
+		<-c.done
 	})
 }
