@@ -171,28 +171,3 @@ services:
 		t.Errorf("OPTIONS *: got a route to %s, want none", got.Service.Name)
 	}
 }
-
-func TestCors(t *testing.T) {
-	some := Cors{Origins: []string{"https://a.example"}, Methods: []string{"GET", "PUT"}, Headers: []string{"X-A", "x-b"}}
-	all := Cors{AnyHeader: true}
-	for _, c := range []struct {
-		name      string
-		got, want bool
-	}{
-		{"an origin of the list", some.allowsOrigin([]byte("https://a.example")), true},
-		{"another", some.allowsOrigin([]byte("https://b.example")), false},
-		{"another that begins like it", some.allowsOrigin([]byte("https://a.example.b")), false},
-		{"any origin", all.allowsOrigin([]byte("https://b.example")), true},
-		{"a method of the list", some.allowsMethod([]byte("PUT")), true},
-		{"another method", some.allowsMethod([]byte("DELETE")), false},
-		{"any method", all.allowsMethod([]byte("DELETE")), true},
-		{"headers of the list, in any case", some.allowsHeaders([]byte("x-a, X-B")), true},
-		{"no headers", some.allowsHeaders(nil), true},
-		{"another beside one of the list", some.allowsHeaders([]byte("x-a,x-c")), false},
-		{"any header", all.allowsHeaders([]byte("x-c")), true},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %v, want %v", c.name, c.got, c.want)
-		}
-	}
-}
