@@ -125,7 +125,7 @@ func TestHTTP1GoesOnAsHTTP2(t *testing.T) {
 // of HTTP/1, and add to some.
 func TestHTTP1GoesOnAsItWasSent(t *testing.T) {
 	for name, tt := range map[string]struct {
-		target, line, want string
+		target, line, body, want string
 	}{
 		"a broken escape":                 {target: "/%zz/%?%"},
 		"an escape at the end":            {target: "/a%2"},
@@ -134,6 +134,8 @@ func TestHTTP1GoesOnAsItWasSent(t *testing.T) {
 		"an expectation that nobody has":  {line: "Expect: the-unexpected", want: "expect: the-unexpected"},
 		"what is Cache-Control of old":    {line: "Pragma: no-cache", want: "pragma: no-cache"},
 		"a trailer that does not come":    {line: "Trailer: X-T", want: "trailer: X-T"},
+		"a trailer that comes":            {line: "Trailer: X-T\r\nTransfer-Encoding: chunked", body: "0\r\nX-T: 1\r\n\r\n", want: "trailer: X-T"},
+		"what HTTP/2 has not":             {line: "X: 1\r\nConnection: Upgrade\r\nUpgrade: websocket"},
 		"a name with all sorts of letter": {line: "x!#$%&'*+-.^_`|~1: 2", want: "x!#$%&'*+-.^_`|~1: 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +149,7 @@ func TestHTTP1GoesOnAsItWasSent(t *testing.T) {
 				got <- lines
 				r.heads(stream, true, ":status", "204")
 			}), http1.OriginConfig{})
-			resp := say(t, addr, "GET "+tt.target+" HTTP/1.1\r\n"+cmp.Or(tt.line, "X: 1")+"\r\nHost: a\r\n\r\n")
+			resp := say(t, addr, "GET "+tt.target+" HTTP/1.1\r\n"+cmp.Or(tt.line, "X: 1")+"\r\nHost: a\r\n\r\n"+tt.body)
 			defer resp.Body.Close()
 			if resp.StatusCode != http.StatusNoContent {
 				t.Fatalf("got %d, want what the origin answers", resp.StatusCode)
@@ -156,6 +158,30 @@ func TestHTTP1GoesOnAsItWasSent(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+func TestACallerOfHTTP1IsToldToSendItsBody(t *testing.T) {
+	addr, _ := bridged(t, rawOrigin(t, func(*raw, uint32, int) {}), http1.OriginConfig{}) // which does not say it
+	resp := say(t, addr, "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+	if resp.StatusCode != http.StatusContinue {
+		t.Errorf("got %d, want 100", resp.StatusCode)
+	}
+}
+
+func TestACONNECTOfHTTP1GoesOnAsHTTP2(t *testing.T) {
+	got := make(chan string, 1)
+	addr, _ := bridged(t, rawOrigin(t, func(r *raw, stream uint32, _ int) {
+		got <- r.head.PseudoValue("method") + " " + r.head.PseudoValue("authority") + r.head.PseudoValue("path")
+		r.heads(stream, true, ":status", "403")
+	}), http1.OriginConfig{})
+	resp := say(t, addr, "CONNECT users:80 HTTP/1.1\r\nHost: proxy\r\n\r\n")
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Fatalf("got %d, want what the origin answers", resp.StatusCode)
+	}
+	if got, want := <-got, "CONNECT users:80"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
