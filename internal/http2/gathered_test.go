@@ -92,6 +92,10 @@ func TestWhoWritesMoreThanMayWaitIsHeldBack(t *testing.T) {
 			t.Errorf("got %d bytes, %v, want all of them", n, err)
 		}
 		writers.Wait()
+		synctest.Wait()
+		if got := cap(g.pending); got > keptGathered {
+			t.Errorf("%d bytes are kept for nothing, want %d at most", got, keptGathered)
+		}
 		g.Close()
 	})
 }
@@ -99,8 +103,10 @@ func TestWhoWritesMoreThanMayWaitIsHeldBack(t *testing.T) {
 func TestAWriteThatFailedFailsTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, writes, peer := pipe()
-		peer.Close()
 		_, _ = g.Write([]byte("taken"))
+		synctest.Wait()
+		_, _ = g.Write([]byte("waits for that"))
+		peer.Close()
 		synctest.Wait()
 		for _, size := range []int{1, mostGathered} {
 			if n, err := g.Write(make([]byte, size)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
@@ -145,10 +151,15 @@ func TestCloseWaitsForNobodyLong(t *testing.T) {
 			all.Go(func() { _, _ = g.Write(make([]byte, size)) })
 			synctest.Wait()
 			all.Go(func() { _, _ = g.Write(make([]byte, mostGathered)) })
-			all.Go(func() { _, _ = g.Read(make([]byte, 1)) })
+			reading := make(chan error, 1)
+			go func() { _, err := g.Read(make([]byte, 1)); reading <- err }()
 			synctest.Wait()
 			begun := time.Now()
 			g.Close()
+			<-reading
+			if took := time.Since(begun); took > 0 {
+				t.Errorf("who read was held for %v, want an end at once", took)
+			}
 			all.Wait()
 			if took := time.Since(begun); took > moment {
 				t.Errorf("%d bytes that nobody reads held it for %v, want %v", size, took, moment)
