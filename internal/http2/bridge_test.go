@@ -3,6 +3,7 @@ package http2
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"graylane/internal/http1"
@@ -255,4 +257,18 @@ func TestABridgeEndsWithTheReply(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the exchange waits for the rest of the request")
 	}
+}
+
+// The request is sent elsewhere then. Who is late must not be taken for a caller who has left.
+func TestABridgeThatIsNotMadeInTimeIsNoCallerWhoHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := NewOrigin("192.0.2.1:1", http1.OriginConfig{Connect: 2 * time.Second, Dial: hanging})
+		defer time.Sleep(2 * time.Second) // until the connection is given up
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := o.DialHTTP1(ctx, "")
+		if e := wantReason(t, err, http1.ConnectTimeout); !e.Retryable {
+			t.Errorf("not retryable: %v", e)
+		}
+	})
 }

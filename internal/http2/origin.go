@@ -46,7 +46,7 @@ func (o *Origin) Close() {
 }
 
 // take reserves a stream on a connection. used tells whether the connection may
-// have been there before.
+// have been there before. Why ctx has ended, who has made it knows better than e.
 func (o *Origin) take(ctx context.Context) (l *link, used bool, e *http1.Error) {
 	used = true
 	for barren := 0; barren < mostBarren; used = false {
@@ -57,7 +57,7 @@ func (o *Origin) take(ctx context.Context) (l *link, used bool, e *http1.Error) 
 		case ours == first && await(ctx, l.made) && o.lend(l):
 			return l, false, nil
 		case !await(ctx, l.settled):
-			return nil, false, &http1.Error{Op: "connect", Addr: o.addr, Reason: http1.CallerGone, Err: ctx.Err()}
+			return nil, false, http1.ConnectError(ctx, o.addr, ctx.Err())
 		case l.fault != nil:
 			return nil, false, l.fault
 		case l.barren:

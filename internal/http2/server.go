@@ -128,7 +128,9 @@ func (s *Server) Close() {
 	s.current, s.retired = nil, nil
 }
 
-// retire lets one generation go after the other, until Close.
+// retire lets one generation go after the other, until Close. It asks them again and
+// again, since net/http tells those that speak HTTP/2 by then, and nobody who was
+// taken just before and begins to.
 func (s *Server) retire() {
 	ticker := time.NewTicker(settling)
 	defer ticker.Stop()
@@ -136,7 +138,9 @@ func (s *Server) retire() {
 		s.mu.Lock()
 		if g := s.current; g != nil {
 			s.current, s.retired = nil, append(s.retired, g)
-			go func() { _ = g.http.Shutdown(s.ctx) }() // the error is that of ctx
+		}
+		for _, g := range s.retired {
+			go s.ask(g)
 		}
 		s.mu.Unlock()
 		select {
@@ -144,6 +148,13 @@ func (s *Server) retire() {
 		case <-s.ctx.Done():
 		}
 	}
+}
+
+// ask asks the connections of a generation to go.
+func (s *Server) ask(g *generation) {
+	ctx, cancel := context.WithTimeout(s.ctx, settling)
+	defer cancel()
+	_ = g.http.Shutdown(ctx) // the error is that of ctx
 }
 
 // generation is the one that takes connections, nil after Close.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -204,6 +205,31 @@ func TestAnIdleCallerHearsThatTheServerDrains(t *testing.T) {
 			break
 		}
 	}
+}
+
+// net/http tells those that speak HTTP/2 by then, and nobody who begins to.
+func TestWhoIsJustArrivingHearsThatTheServerDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(http1.Config{CloseOnDrain: true}, handlerFunc(answering))
+		defer s.Close()
+		near, far := net.Pipe()
+		defer near.Close()
+		go s.ServeConn(far, netip.AddrPort{})
+		synctest.Wait() // it has been taken, and nothing was read
+		s.Drain()
+		synctest.Wait()
+		_ = near.SetDeadline(time.Now().Add(3 * settling))
+		go func() { _, _ = near.Write(greeted) }()
+		for r := newRaw(near); ; {
+			frame, err := r.ReadFrame()
+			if err != nil {
+				t.Fatalf("got %v, want a GOAWAY before the end", err)
+			}
+			if frame.Header().Type == http2.FrameGoAway {
+				return
+			}
+		}
+	})
 }
 
 func TestCloseCutsWhatIsLeft(t *testing.T) {
