@@ -2,11 +2,13 @@ package discovery
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"graylane/internal/upstream"
+	"graylane/test/harness"
 )
 
 // sink keeps what it was told.
@@ -87,19 +89,19 @@ func start(t *testing.T, s Source, to Sink) {
 	t.Cleanup(func() { stop(); <-done })
 }
 
-// inTime wants one of ten tries to take no longer than that: a loaded machine is late at times, what waits by itself is
-// at each.
+// inTime wants one of some tries to take no longer than that.
 func inTime(t *testing.T, most time.Duration, try func(n int)) {
 	t.Helper()
-	var took time.Duration
-	for n := range 10 {
+	n := 0
+	harness.Once(t, func() error {
 		begin := time.Now()
 		try(n)
-		if took = time.Since(begin); took <= most {
-			return
+		n++
+		if took := time.Since(begin); took > most {
+			return fmt.Errorf("it took %v, want %v at most", took, most)
 		}
-	}
-	t.Errorf("it took %v, want %v at most", took, most)
+		return nil
+	})
 }
 
 func waitFor(t *testing.T, what string, ok func() bool) {

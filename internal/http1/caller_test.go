@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // silent is an origin that takes requests and says nothing; ended hears of the end of its connections.
@@ -108,7 +110,7 @@ func TestTimeLimits(t *testing.T) {
 				tt.play = func(c *peer) { t.Error("the origin was asked") }
 			}
 			addr := between(t, tt.cfg, tt.origin, tt.play)
-			once(t, func() error {
+			harness.Once(t, func() error {
 				c := dial(t, addr)
 				start := time.Now()
 				c.say(tt.say)
@@ -147,7 +149,7 @@ func TestAStreamThatMovesIsNotLate(t *testing.T) {
 			<-time.After(short / 5)
 		}
 	})
-	once(t, func() error {
+	harness.Once(t, func() error {
 		c := dial(t, addr)
 		c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 		c.head()
@@ -161,7 +163,7 @@ func TestAStreamThatMovesIsNotLate(t *testing.T) {
 func TestSlowHeadsMeetADeadlineHoweverOftenBytesCome(t *testing.T) {
 	const short = 300 * time.Millisecond
 	addr := between(t, Config{HeadTimeout: short}, OriginConfig{}, func(c *peer) { t.Error("the origin was asked") })
-	once(t, func() error {
+	harness.Once(t, func() error {
 		c := dial(t, addr)
 		start := time.Now()
 		go func() {
@@ -238,7 +240,7 @@ func TestDrains(t *testing.T) {
 			var s *Server
 			var addr string
 			var idle, busy *peer
-			once(t, func() error {
+			harness.Once(t, func() error {
 				s, addr = serve(t, Config{CloseOnDrain: closes}, sendTo(o))
 				idle, busy = dial(t, addr), dial(t, addr)
 				young := dial(t, addr)

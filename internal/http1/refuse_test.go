@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // Every request here could be read in two ways, or is no HTTP/1.1: 400 and the end, at once, and the
@@ -99,7 +101,7 @@ func TestRefusesWhatCouldBeReadInTwoWays(t *testing.T) {
 	for name, request := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			once(t, func() error {
+			harness.Once(t, func() error {
 				c := dial(t, addr)
 				start := time.Now()
 				c.say(request + "GET /second HTTP/1.1⏎Host: h⏎⏎")

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // patient is how long a test waits for what should come at once.
@@ -170,23 +172,10 @@ func (p *peer) timed(n int) (string, time.Duration) {
 	return s, time.Since(start)
 }
 
-// once wants one of ten tries to go well. What the relay delays or cuts by itself goes wrong each time, what a loaded
-// machine delays does not.
-func once(t testing.TB, try func() error) {
-	t.Helper()
-	var err error
-	for range 10 {
-		if err = try(); err == nil {
-			return
-		}
-	}
-	t.Error(err)
-}
-
 // promptly wants one of ten tries in which nothing came late. Each says how late the latest was.
 func promptly(t testing.TB, try func() (latest time.Duration)) {
 	t.Helper()
-	once(t, func() error {
+	harness.Once(t, func() error {
 		if latest := try(); latest > soon {
 			return fmt.Errorf("held back for %v, want %v at most", latest, soon)
 		}
