@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -44,10 +45,11 @@ func (i instances) blackHole(t testing.TB, host string) {
 	addr := &syscall.SockaddrInet4{Port: port, Addr: [4]byte(net.ParseIP(host).To4())}
 	harness.Must(t, syscall.Bind(fd, addr))
 	harness.Must(t, syscall.Listen(fd, 0))
-	for { // until a connection is not made
+	for refused := 0; refused < 3; { // once may be a machine that is busy
 		conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, i.port), 200*time.Millisecond)
 		if err != nil {
-			return
+			refused++
+			continue
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 	}
@@ -93,6 +95,18 @@ func (p *pod) ask(headers ...string) (string, error) {
 		err = fmt.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 	return string(body), err
+}
+
+// knowing waits until the sidecar has found so many endpoints: of one name, the addresses of one kind may come before those
+// of the other.
+func (p *pod) knowing(n int) *pod {
+	p.t.Helper()
+	harness.WaitFor(p.t, fmt.Sprintf("%d endpoints are known", n), func() bool {
+		var page struct{ Endpoints []struct{} }
+		_, body := harness.Page("http://" + p.sidecar.Admin + "/endpoints?format=json")
+		return json.Unmarshal([]byte(body), &page) == nil && len(page.Endpoints) == n
+	})
+	return p
 }
 
 // served asks n times and returns how often each address served. None may fail.

@@ -81,7 +81,7 @@ func (p *pair) talks(t *testing.T) (list []*talk, ends <-chan error) {
 // C02: whatever is no exchange of HTTP goes on until the sidecar of either side has been draining for as long as it may,
 // and then its peers learn that it was cut.
 func TestOpenConnectionsLiveThroughDrainAndGrace(t *testing.T) {
-	const drain = 5 * time.Second
+	const drain = 8 * time.Second
 	for _, side := range []string{"the way out", "the way in"} {
 		t.Run(side, func(t *testing.T) {
 			p := newPair(t, plainPolicy, "--grace", "1s", "--drain", drain.String())

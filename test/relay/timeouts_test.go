@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,28 +29,32 @@ func TestAReplyThatDoesNotBeginIs504Once(t *testing.T) {
 	c, limit := impatient(t)
 	for _, request := range []string{"GET / HTTP/1.1⏎Host: shop⏎⏎", "POST / HTTP/1.1⏎Host: shop⏎Content-Length: 3⏎⏎abc"} {
 		t.Run(methodOf(request), func(t *testing.T) {
-			var tries atomic.Int32
-			gone := make(chan struct{}, 10)
-			c.origin.plays(t, func(p *peer) {
-				p.message()
-				tries.Add(1)
-				_, _ = p.rest()
-				gone <- struct{}{}
+			harness.Once(t, func() error {
+				var tries atomic.Int32
+				gone := make(chan struct{}, 10)
+				c.origin.plays(t, func(p *peer) {
+					p.message()
+					tries.Add(1)
+					_, _ = p.rest()
+					gone <- struct{}{}
+				})
+				p := c.dial(t)
+				begin := time.Now()
+				p.say(request)
+				got := p.reply(methodOf(request))
+				took := time.Since(begin)
+				if statusOf(got) != "504" || strings.Join(values(got, "X-Graylane-Error"), "") != "header_timeout" {
+					t.Errorf("got %q, want 504 for header_timeout", got)
+				}
+				await(t, gone)
+				if n := tries.Load(); n != 1 {
+					t.Errorf("the request was sent %d times", n)
+				}
+				if took < limit || took > limit+late {
+					return fmt.Errorf("answered after %v, want %v", took, limit)
+				}
+				return nil
 			})
-			p := c.dial(t)
-			begin := time.Now()
-			p.say(request)
-			got := p.reply(methodOf(request))
-			if took := time.Since(begin); took < limit || took > limit+late {
-				t.Errorf("answered after %v, want %v", took, limit)
-			}
-			if statusOf(got) != "504" || strings.Join(values(got, "X-Graylane-Error"), "") != "header_timeout" {
-				t.Errorf("got %q, want 504 for header_timeout", got)
-			}
-			await(t, gone)
-			if n := tries.Load(); n != 1 {
-				t.Errorf("the request was sent %d times", n)
-			}
 		})
 	}
 }
@@ -67,20 +72,22 @@ func TestTimeIsCountedFromTheLastByte(t *testing.T) {
 		}
 		_, _ = p.rest()
 	})
-	p := c.dial(t)
-	p.say("GET / HTTP/1.1⏎Host: shop⏎⏎")
-	if got := p.head(); statusOf(got) != "200" {
-		t.Fatalf("got %q, want 200", got)
-	}
-	p.hears(strings.Repeat("x", 1))
-	if got := p.bytes(pieces - 1); got != strings.Repeat("x", pieces-1) {
-		t.Errorf("got %q, want all pieces", got)
-	}
-	begin := time.Now()
-	more, err := p.rest()
-	if took := time.Since(begin); more != "" || isTimeout(err) || took > limit+late {
-		t.Errorf("after the last piece: %q, %v after %v, want the end of the connection after %v", more, err, took, limit)
-	}
+	harness.Once(t, func() error {
+		p := c.dial(t)
+		p.say("GET / HTTP/1.1⏎Host: shop⏎⏎")
+		if got := p.head(); statusOf(got) != "200" {
+			return fmt.Errorf("got %q, want 200", got)
+		}
+		if got := p.bytes(pieces); got != strings.Repeat("x", pieces) {
+			return fmt.Errorf("got %q, want all pieces", got)
+		}
+		begin := time.Now()
+		more, err := p.rest()
+		if took := time.Since(begin); more != "" || isTimeout(err) || took > limit+late {
+			return fmt.Errorf("after the last piece: %q, %v after %v, want the end of the connection after %v", more, err, took, limit)
+		}
+		return nil
+	})
 }
 
 // An upload may take as long as it likes as well, also before the reply begins.
@@ -88,13 +95,18 @@ func TestAnUploadThatMovesIsNotLate(t *testing.T) {
 	c, limit := impatient(t)
 	c.origin.plays(t, always(ok))
 	const pieces = 8
-	p := c.dial(t)
-	p.say("POST / HTTP/1.1⏎Host: shop⏎Content-Length: " + decimal(pieces) + "⏎⏎")
-	for range pieces {
-		<-time.After(limit / 4)
-		p.say("x")
-	}
-	p.hears(ok)
+	harness.Once(t, func() error {
+		p := c.dial(t)
+		p.say("POST / HTTP/1.1⏎Host: shop⏎Content-Length: " + decimal(pieces) + "⏎⏎")
+		for range pieces {
+			<-time.After(limit / 4)
+			p.say("x")
+		}
+		if got := p.reply("POST"); got != ok {
+			return fmt.Errorf("got %q, want %q", got, ok)
+		}
+		return nil
+	})
 }
 
 // What has been upgraded may be silent: WebSockets mostly are.
@@ -107,10 +119,17 @@ func TestAQuietTunnelLives(t *testing.T) {
 		p.say(switched)
 		p.say(p.bytes(4))
 	})
-	p := c.dial(t)
-	p.say(upgrade)
-	p.head()
-	<-time.After(2 * limit)
-	p.say("late")
-	p.hears("late")
+	harness.Once(t, func() error {
+		p := c.dial(t)
+		p.say(upgrade)
+		if got := p.head(); statusOf(got) != "101" {
+			return fmt.Errorf("got %q, want 101", got)
+		}
+		<-time.After(2 * limit)
+		p.say("late")
+		if got := p.bytes(4); got != "late" {
+			return fmt.Errorf("got %q, want late", got)
+		}
+		return nil
+	})
 }
