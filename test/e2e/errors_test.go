@@ -172,13 +172,15 @@ func deaf(t testing.TB) string {
 	name, err := syscall.Getsockname(fd)
 	harness.Must(t, err)
 	address := harness.Local(name.(*syscall.SockaddrInet4).Port)
-	for {
+	for refused := 0; refused < 3; { // once may be a machine that is busy
 		conn, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
 		if err != nil {
-			return address
+			refused++
+			continue
 		}
 		t.Cleanup(func() { conn.Close() })
 	}
+	return address
 }
 
 func connected(t testing.TB, address string) net.Conn {

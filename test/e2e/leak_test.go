@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"graylane/test/harness"
@@ -19,6 +20,7 @@ var changing = []string{
 }
 
 func TestBaseRequestsNeverReachGrayWhilePoliciesChange(t *testing.T) {
+	t.Parallel()
 	m := newMesh(t, shape{services: shop(both, both, both), rules: testers})
 	off := append([]string{"enabled: false\n" + testers}, changing...)
 	sendWhileChanging(m, off, func(i int) (user, want string) {
@@ -30,48 +32,57 @@ func TestBaseRequestsNeverReachGrayWhilePoliciesChange(t *testing.T) {
 }
 
 func TestGrayRequestsAreGrayWherePossibleWhilePoliciesChange(t *testing.T) {
+	t.Parallel()
 	m := newMesh(t, shape{services: shop(both, baseOnly, both), rules: testers})
-	sendWhileChanging(m, changing, func(i int) (user, want string) {
+	want := sendWhileChanging(m, changing, func(i int) (user, want string) {
 		return fmt.Sprint(1 + i%3), "front-gray orders-base users-gray"
 	})
-	if got, want := m.pod("users", "gray").number(t, "/requests"), many; got != want {
+	if got := m.pod("users", "gray").number(t, "/requests"); got != want {
 		t.Errorf("users-gray served %d requests, want %d", got, want)
 	}
 }
 
-// sendWhileChanging sends many requests and swaps policies until the last is answered.
-func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, want string)) {
+// sendWhileChanging sends many requests, and swaps policies meanwhile. It gives how many requests there were.
+func sendWhileChanging(m *mesh, policies []string, request func(i int) (user, want string)) (sent int) {
 	m.t.Helper()
 	outside := m.outside()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		harness.InParallel(m.t, many, func(i int) error {
-			user, want := request(i)
-			answer, err := outside.send("", "X-User-Id", user)
-			if err != nil {
-				return err
-			}
-			if got := answer.path(); got != want {
-				return fmt.Errorf("user %s is served by %q, want %q", user, got, want)
-			}
-			return nil
-		})
-	}()
-	changes := 0
-	for running(done) {
-		changes++
-		m.change(policies[changes%len(policies)])
-	}
-	m.t.Logf("%d policies meanwhile", changes)
+	sent = manyWhile(m.t, len(policies), func(changed int) { m.change(policies[changed%len(policies)]) }, func(i int) error {
+		user, want := request(i)
+		answer, err := outside.send("", "X-User-Id", user)
+		if err != nil {
+			return err
+		}
+		if got := answer.path(); got != want {
+			return fmt.Errorf("user %s is served by %q, want %q", user, got, want)
+		}
+		return nil
+	})
 	for _, s := range m.sidecars() {
 		if n := s.Metric(m.t, "graylane_leak_total"); n != 0 {
 			m.t.Errorf("%s counts %v requests of other tags than its own, want none", s.Name, n)
 		}
 	}
-	if changes < len(policies) {
-		m.t.Errorf("the policy changed %d times under way, want each of %d", changes, len(policies))
+	return sent
+}
+
+// manyWhile calls send many times, and change meanwhile; and again as often until there were so many changes, where the
+// requests were quick or the changes slow. It gives how many requests there were.
+func manyWhile(t testing.TB, changes int, change func(n int), send func(i int) error) (sent int) {
+	t.Helper()
+	var changed atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for sent == 0 || int(changed.Load()) < changes && !t.Failed() {
+			harness.InParallel(t, many, send)
+			sent += many
+		}
+	}()
+	for running(done) {
+		change(int(changed.Add(1)))
 	}
+	t.Logf("%d policies meanwhile", changed.Load())
+	return sent
 }
 
 func running(done <-chan struct{}) bool {

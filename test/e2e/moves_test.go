@@ -5,14 +5,13 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-
-	"graylane/test/harness"
 )
 
 // TestNoRequestGoesAstrayWhileEndpointsMove changes where versions are, and which there are, under load. A request may
 // be served as any policy says that was in force at some moment between its beginning and its end, and by nobody else:
 // so no base request ever comes to an address that was gray before a change and after it.
 func TestNoRequestGoesAstrayWhileEndpointsMove(t *testing.T) {
+	t.Parallel()
 	m := newMesh(t, shape{
 		services: []service{{name: "front", tags: baseOnly}, {name: "users", tags: []string{"base", "base", "gray", "gray"}}},
 		rules:    testers,
@@ -20,27 +19,16 @@ func TestNoRequestGoesAstrayWhileEndpointsMove(t *testing.T) {
 	w := newMoves(m)
 	outside, byAddress := m.outside(), through(t, m.entry, w.known.sidecar.Inbound)
 
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		harness.InParallel(t, many, func(i int) error {
-			user, gray := fmt.Sprint(100+i), false
-			if i%2 == 1 {
-				user, gray = fmt.Sprint(1+i%3), true
-			}
-			if i%4 > 1 {
-				return w.ask(byAddress, "known", user, gray)
-			}
-			return w.ask(outside, "users", user, gray)
-		})
-	}()
-	for running(done) {
-		w.change()
-	}
-	t.Logf("%d policies meanwhile", w.written.Load())
-	if n := int(w.written.Load()); n < 2*len(w.layouts) {
-		t.Errorf("the policy changed %d times under way, want each of %d twice", n, len(w.layouts))
-	}
+	manyWhile(t, 2*len(w.layouts), func(int) { w.change() }, func(i int) error {
+		user, gray := fmt.Sprint(100+i), false
+		if i%2 == 1 {
+			user, gray = fmt.Sprint(1+i%3), true
+		}
+		if i%4 > 1 {
+			return w.ask(byAddress, "known", user, gray)
+		}
+		return w.ask(outside, "users", user, gray)
+	})
 }
 
 // moves puts one layout of services after the other in force.

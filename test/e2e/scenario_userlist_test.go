@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 // TestScenarioUserList: four providers of one service, one of them gray, and a list of gray users.
@@ -47,7 +49,7 @@ rules:
 			t.Errorf("with the gray provider stopped, user %d is served by %s, want %s", user, got, want)
 		}
 	}
-	if n := m.entry.Metric(t, "graylane_fallback_total", `service="provider"`, `tag="gray"`); n != 10 {
-		t.Errorf("graylane_fallback_total = %v, want 10: one for each user of the list", n)
-	}
+	harness.WaitFor(t, "a fallback is counted for each of the 10 users of the list", func() bool {
+		return m.entry.Metric(t, "graylane_fallback_total", `service="provider"`, `tag="gray"`) == 10
+	})
 }
