@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"graylane/pkg/policy"
+	"graylane/test/harness"
 )
 
 func TestDoubtsAboutThePodAndThePolicy(t *testing.T) {
@@ -64,12 +65,12 @@ func TestAnAddressThatAFileNamesBelongsToItsService(t *testing.T) {
 	write(policyFile, "apiVersion: graylane.dev/v1\nservices: [{name: users, versions: [{tag: base, endpoints: [\"192.0.2.9:8080\"]}, {tag: gray, file: {path: gray.json}}]}]\n")
 	r := start(t, policyFile)
 	owner := func(address string) string { return r.owners.At(netip.MustParseAddrPort(address)) }
-	eventually(t, "the file is read", func() bool { return owner("192.0.2.1:8080") == "users" })
+	harness.WaitFor(t, "the file is read", func() bool { return owner("192.0.2.1:8080") == "users" })
 	if got := owner("192.0.2.9:8080"); got != "users" {
 		t.Errorf("the owner of a listed endpoint is %q, want users", got)
 	}
 	endpoint("192.0.2.2:8080")
-	eventually(t, "the file is read again", func() bool { return owner("192.0.2.2:8080") == "users" })
+	harness.WaitFor(t, "the file is read again", func() bool { return owner("192.0.2.2:8080") == "users" })
 	if got := owner("192.0.2.1:8080"); got != "" {
 		t.Errorf("the owner of an endpoint that has gone is %q, want none", got)
 	}

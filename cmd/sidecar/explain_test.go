@@ -16,6 +16,7 @@ import (
 
 	"graylane/internal/listen"
 	"graylane/pkg/policy"
+	"graylane/test/harness"
 )
 
 // The tops of policies that the test below puts over the same rules.
@@ -49,7 +50,7 @@ func TestExplainSaysWhatASidecarDoes(t *testing.T) {
 			address := app.Listener.Addr().String()
 			path := file(t, "policy.yaml", explained(c.top, address))
 			r := start(t, path, "--access-log", "--service=users", "--app="+address, "--tag="+c.tag)
-			eventually(t, "the policy is in force", func() bool { return len(r.log.with(t, "policy in force")) == 1 })
+			harness.WaitFor(t, "the policy is in force", func() bool { return len(r.log.with(t, "policy in force")) == 1 })
 			ways := []way{
 				{"inbound", r.inbound.set, question{service: "users"}},
 				{"outbound", r.outbound.set, question{fromTag: c.tag}},
@@ -64,7 +65,7 @@ func TestExplainSaysWhatASidecarDoes(t *testing.T) {
 					sent = append(sent, exchange{w.direction, raw, w.explain(t, path, raw)})
 				}
 			}
-			eventually(t, "all is logged", func() bool { return len(r.log.with(t, "request")) == len(sent) })
+			harness.WaitFor(t, "all is logged", func() bool { return len(r.log.with(t, "request")) == len(sent) })
 			done := map[string]map[string]any{}
 			for _, record := range r.log.with(t, "request") {
 				done[record["path"].(string)] = record

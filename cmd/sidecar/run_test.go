@@ -21,6 +21,7 @@ import (
 	"graylane/internal/listen"
 	"graylane/internal/upstream"
 	"graylane/pkg/policy"
+	"graylane/test/harness"
 )
 
 // running is a sidecar in this process, with listeners of its own on loopback.
@@ -85,21 +86,6 @@ func (l *lines) with(t *testing.T, msg string) []map[string]any {
 	return found
 }
 
-// eventually waits until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 func TestRunEndsWithAnErrorWhereAListenerFails(t *testing.T) {
 	for name, set := range map[string]func(*sidecar) *listen.Set{
 		"inbound":  func(sc *sidecar) *listen.Set { return sc.inbound.set },
@@ -110,7 +96,7 @@ func TestRunEndsWithAnErrorWhereAListenerFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, file(t, "policy.yaml", calmPolicy))
-			eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
+			harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
 			failing := set(r.sidecar).Listeners()[0]
 			failing.Close()
 			select {
@@ -133,7 +119,7 @@ func TestRunEndsWithAnErrorWhereAListenerFails(t *testing.T) {
 
 func TestRunEndsWithoutAnErrorWhenItIsToldTo(t *testing.T) {
 	r := start(t, file(t, "policy.yaml", calmPolicy))
-	eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
+	harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
 	r.stop()
 	if err := <-r.ended; err != nil {
 		t.Errorf("run ended with %v, want nil", err)
@@ -146,7 +132,7 @@ func TestRunEndsInTimeWhateverIsInPlaceOfThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, path)
-	eventually(t, "the pipe is refused", func() bool { return len(r.log.with(t, "bad policy, and no other is in force")) == 1 })
+	harness.WaitFor(t, "the pipe is refused", func() bool { return len(r.log.with(t, "bad policy, and no other is in force")) == 1 })
 	r.stop()
 	select {
 	case err := <-r.ended:
@@ -161,7 +147,7 @@ func TestRunEndsInTimeWhateverIsInPlaceOfThePolicy(t *testing.T) {
 // What the watch is at cannot be interrupted where the volume hangs.
 func TestRunEndsWhileTheWatchHangs(t *testing.T) {
 	r := start(t, file(t, "policy.yaml", calmPolicy))
-	eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
+	harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
 	release := make(chan struct{})
 	defer close(release)
 	found := r.finder.Begin(context.Background())
@@ -197,7 +183,7 @@ func TestTheStartLogTellsAddressesIdentityAndPolicy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := start(t, c.path, "--service=users", "--tag=gray", "--zone=eu-1", "--app=127.0.0.1:9999")
-			eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) > 0 })
+			harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) > 0 })
 			records := r.log.with(t, "listening")
 			if len(records) != 1 {
 				t.Fatalf("got %d start lines, want one", len(records))
@@ -231,7 +217,7 @@ func TestConnectionsAndPanicsAreShown(t *testing.T) {
 		`graylane_connection_panics_total{direction="outbound"} 0`,
 		`graylane_connection_panics_total{direction="gateway"} 0`,
 	} {
-		eventually(t, want, func() bool { return strings.Contains(page(t, r.health, "/metrics"), want+"\n") })
+		harness.WaitFor(t, want, func() bool { return strings.Contains(page(t, r.health, "/metrics"), want+"\n") })
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"net"
 	"testing"
+
+	"graylane/test/harness"
 )
 
 func TestStoppingSaysOnceThatItWaitsForTheApp(t *testing.T) {
@@ -13,9 +15,9 @@ func TestStoppingSaysOnceThatItWaitsForTheApp(t *testing.T) {
 	defer app.Close()
 	const waiting = "waiting for the app to end: its port is open, or it holds connections to us"
 	r := start(t, file(t, "policy.yaml", calmPolicy), "--app="+app.Addr().String(), "--drain=20s")
-	eventually(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
+	harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
 	r.stop()
-	eventually(t, "it says what it waits for", func() bool { return len(r.log.with(t, waiting)) > 0 })
+	harness.WaitFor(t, "it says what it waits for", func() bool { return len(r.log.with(t, waiting)) > 0 })
 	app.Close()
 	if err := <-r.ended; err != nil {
 		t.Errorf("run ended with %v, want nil", err)

@@ -17,7 +17,7 @@ import (
 
 func TestRequestsInATunnelAreDecidedOneByOne(t *testing.T) {
 	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray")), "--access-log")
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	base, gray := `base marked "base" asked for users`, `gray marked "gray" asked for users`
 
 	conn, from := r.tunnel(t, "users:80", get("users", toTester)) // in one piece with the CONNECT
@@ -30,7 +30,7 @@ func TestRequestsInATunnelAreDecidedOneByOne(t *testing.T) {
 		wantPage(t, from, gray)
 	}
 
-	eventually(t, "each request is logged, and no tunnel", func() bool { return len(r.log.with(t, "request")) == 5 })
+	harness.WaitFor(t, "each request is logged, and no tunnel", func() bool { return len(r.log.with(t, "request")) == 5 })
 	for _, record := range r.log.with(t, "request") {
 		if record["method"] != "GET" || record["host"] != "users:80" || record["service"] != "users" {
 			t.Errorf("logged %v, want a GET of users:80", record)
@@ -53,7 +53,7 @@ func TestACallerThatSpeaksLateInATunnelSpeaksHTTPAllTheSame(t *testing.T) {
 	})
 	for _, first := range []string{"", "GE"} {
 		r := start(t, tunnelPolicy(t, base, web(t, "gray"), "limit: {requests: 1},"))
-		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+		harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 		conn, from := r.tunnel(t, "users:80", first)
 		established(t, from)
 		<-asked
@@ -69,7 +69,7 @@ func TestACallerThatSpeaksLateInATunnelSpeaksHTTPAllTheSame(t *testing.T) {
 
 func TestHTTP2InATunnelIsDecidedToo(t *testing.T) {
 	r := start(t, tunnelPolicy(t, web(t, "base"), web(t, "gray")))
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(_ context.Context, _, target string) (net.Conn, error) {
 		conn, from := r.tunnel(t, target, "")
 		established(t, from)
@@ -107,7 +107,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 		io.Copy(c, from)
 	})
 	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), gray))
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester+"Connection: Upgrade\r\nUpgrade: websocket\r\n"))
 	established(t, from)
 	resp, err := http.ReadResponse(from, nil)
@@ -124,7 +124,7 @@ func TestAnUpgradeInATunnelIsDecidedToo(t *testing.T) {
 func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 	base := echo(t, "base")
 	r := start(t, tunnelPolicy(t, base, harness.FreeAddress(t)), "--opaque-ports=25")
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:25", get("users", toTester))
 	established(t, from)
 	conn.CloseWrite()
@@ -136,13 +136,13 @@ func TestATunnelToAnOpaquePortIsNotLookedInto(t *testing.T) {
 func TestATunnelToAStrangerHoldsNothingOfOurs(t *testing.T) {
 	stranger := web(t, "stranger")
 	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), harness.FreeAddress(t)), "--access-log")
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, stranger, get("users", toTester+"X-Gray: gray\r\n"))
 	established(t, from)
 	wantPage(t, from, `stranger marked "" asked for users`) // the name after CONNECT counts
 	io.WriteString(conn, "GET /v1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
 	wantPage(t, from, `stranger marked "" asked for `+stranger)
-	eventually(t, "both are logged", func() bool { return len(r.log.with(t, "request")) == 2 })
+	harness.WaitFor(t, "both are logged", func() bool { return len(r.log.with(t, "request")) == 2 })
 
 	_, from = r.tunnel(t, harness.FreeAddress(t), "")
 	if status, body := reply(t, from); status != 502 {
@@ -154,7 +154,7 @@ func TestATunnelOfOtherBytesGoesToTheVersionOfThePod(t *testing.T) {
 	base, gray := echo(t, "base"), echo(t, "gray")
 	for tag, want := range map[string]string{"gray": "gray: ", "base": "base: "} {
 		r := start(t, tunnelPolicy(t, base, gray), "--tag="+tag, "--access-log")
-		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+		harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 		for _, bytes := range []string{hello, "hello\n", ""} { // the last waits for the server to speak
 			conn, from := r.tunnel(t, "users:443", bytes)
 			established(t, from)
@@ -167,14 +167,14 @@ func TestATunnelOfOtherBytesGoesToTheVersionOfThePod(t *testing.T) {
 				t.Errorf("tag %q: got %q, %v, want %q", tag, got, err, want+bytes+"more")
 			}
 		}
-		eventually(t, "the tunnels are logged", func() bool { return len(r.log.with(t, "request")) == 3 })
+		harness.WaitFor(t, "the tunnels are logged", func() bool { return len(r.log.with(t, "request")) == 3 })
 	}
 }
 
 // What speaks HTTP/2 to requests takes the bytes of a tunnel as they are.
 func TestATunnelToAVersionThatSpeaksHTTP2IsMadeOfBytes(t *testing.T) {
 	r := start(t, tunnelPolicy(t, echo(t, "base"), web(t, "gray"), "", "protocol: h2c,"))
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	for _, bytes := range []string{hello, ""} {
 		conn, from := r.tunnel(t, "users:443", bytes)
 		established(t, from)
@@ -194,7 +194,7 @@ func TestATunnelToAVersionThatSpeaksHTTP2IsMadeOfBytes(t *testing.T) {
 // The version of the tunnel has nobody, that of the request in it has.
 func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
 	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), web(t, "gray")))
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	conn, from := r.tunnel(t, "users:80", get("users", toTester))
 	established(t, from)
 	wantPage(t, from, `gray marked "gray" asked for users`)
@@ -212,7 +212,7 @@ func TestTheTunnelNeedsNoEndpointForTheRequestsInIt(t *testing.T) {
 
 func TestALoopOfTunnelsEnds(t *testing.T) {
 	r := start(t, tunnelPolicy(t, harness.FreeAddress(t), harness.FreeAddress(t)))
-	eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+	harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	own := r.outbound.set.Addrs()[0].String()
 	_, from := r.tunnel(t, own, "")
 	if status, body := reply(t, from); status != 508 {
@@ -237,7 +237,7 @@ func TestALoopOfTunnelsOverTwoSidecarsEnds(t *testing.T) {
 	first := start(t, tunnelPolicy(t, other, other), "--outbound="+own, "--access-log")
 	second := start(t, tunnelPolicy(t, own, own), "--outbound="+other, "--access-log")
 	for _, r := range []*running{first, second} {
-		eventually(t, "there is a policy", func() bool { return r.store.Load() != nil })
+		harness.WaitFor(t, "there is a policy", func() bool { return r.store.Load() != nil })
 	}
 	served := func() int { return len(first.log.with(t, "request")) + len(second.log.with(t, "request")) }
 	const connect = "CONNECT users:80 HTTP/1.1\r\nHost: users\r\n"
@@ -254,7 +254,7 @@ func TestALoopOfTunnelsOverTwoSidecarsEnds(t *testing.T) {
 		if status, body := reply(t, from); status != 508 {
 			t.Errorf("in %d tunnels: got %d %q, want 508", depth+1, status, body)
 		}
-		eventually(t, "8 hops are logged, and the end", func() bool { return served()-before == 9 })
+		harness.WaitFor(t, "8 hops are logged, and the end", func() bool { return served()-before == 9 })
 	}
 
 	conn, from := first.tunnel(t, "users:80", "")

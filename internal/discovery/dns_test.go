@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"graylane/internal/upstream"
+	"graylane/test/harness"
 )
 
 func ask1(t *testing.T, s Source) (addresses []string, ttl time.Duration, err error) {
@@ -138,15 +139,15 @@ func TestDNSIsFollowedThroughChangesAndFailures(t *testing.T) {
 	server.host("users.shop.", 1, "10.0.0.1")
 	to := &sink{}
 	start(t, &DNS{Host: "users.shop", Port: "80", Resolver: server.resolver()}, to)
-	waitFor(t, "the first address", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80"}) })
+	harness.WaitFor(t, "the first address", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80"}) })
 	var changed string
 	inTime(t, 2*time.Second, func(n int) { // TTL + 1 s
 		changed = fmt.Sprintf("10.0.1.%d", n)
 		server.host("users.shop.", 1, changed)
-		waitFor(t, "the changed address", func() bool { return cmp.Equal(to.last(), []string{changed + ":80"}) })
+		harness.WaitFor(t, "the changed address", func() bool { return cmp.Equal(to.last(), []string{changed + ":80"}) })
 	})
 	server.fail(dnsmessage.RCodeServerFailure, "users.shop. A", "users.shop. AAAA")
-	waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
+	harness.WaitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
 	if diff := cmp.Diff(to.last(), []string{changed + ":80"}); diff != "" {
 		t.Errorf("after a failure the addresses differ (-got +want):\n%s", diff)
 	}
@@ -170,11 +171,11 @@ func TestAKindOfAddressesThatFailsKeepsWhatItHad(t *testing.T) {
 			server.service(name, 1, 1, 1, 80, "users.shop.")
 			to := &sink{}
 			start(t, c.source(server.resolver()), to)
-			waitFor(t, "both kinds", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::1]:80"}) })
+			harness.WaitFor(t, "both kinds", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::1]:80"}) })
 			c.fail(server)
-			waitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
+			harness.WaitFor(t, "the failure", func() bool { _, errs := to.counts(); return errs > 0 })
 			server.host("users.shop.", 1, "fd00::2")
-			waitFor(t, "what the other kind says", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::2]:80"}) })
+			harness.WaitFor(t, "what the other kind says", func() bool { return cmp.Equal(to.last(), []string{"10.0.0.1:80", "[fd00::2]:80"}) })
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"graylane/test/harness"
 )
 
 // put replaces a file as an editor does.
@@ -42,23 +44,23 @@ func TestAFileIsReadAgainWheneverItChanges(t *testing.T) {
 			has := func(addresses ...string) func() bool {
 				return func() bool { return cmp.Equal(to.last(), addresses) }
 			}
-			waitFor(t, "the first list", has("a:1"))
+			harness.WaitFor(t, "the first list", has("a:1"))
 			put(t, path, list("a:1", "b:1"))
-			waitFor(t, "the second list", has("a:1", "b:1"))
+			harness.WaitFor(t, "the second list", has("a:1", "b:1"))
 
 			put(t, path, `[{"targets": [`)
-			waitFor(t, "the broken list is told", func() bool { return strings.Contains(to.lastError(), path+":1:") })
+			harness.WaitFor(t, "the broken list is told", func() bool { return strings.Contains(to.lastError(), path+":1:") })
 			if diff := cmp.Diff(to.last(), []string{"a:1", "b:1"}); diff != "" {
 				t.Errorf("after a broken list the endpoints differ (-got +want):\n%s", diff)
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the missing file is told", func() bool { return strings.Contains(to.lastError(), "no such file") })
+			harness.WaitFor(t, "the missing file is told", func() bool { return strings.Contains(to.lastError(), "no such file") })
 			put(t, path, list("a:1", "b:1"))
-			waitFor(t, "the list that is back", func() bool { sets, _ := to.counts(); return sets >= 3 })
+			harness.WaitFor(t, "the list that is back", func() bool { sets, _ := to.counts(); return sets >= 3 })
 			put(t, path, "[]")
-			waitFor(t, "no endpoints", func() bool { return to.last() != nil && len(to.last()) == 0 })
+			harness.WaitFor(t, "no endpoints", func() bool { return to.last() != nil && len(to.last()) == 0 })
 		})
 	}
 }
@@ -84,10 +86,10 @@ func TestAConfigMapIsReadAgain(t *testing.T) {
 	}
 	to := &sink{}
 	start(t, &File{Path: path, tick: time.Hour}, to)
-	waitFor(t, "the first generation", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
+	harness.WaitFor(t, "the first generation", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
 	for _, next := range []string{"2", "3"} {
 		generation(".."+next, list("a:"+next))
-		waitFor(t, "the next generation", func() bool { return cmp.Equal(to.last(), []string{"a:" + next}) })
+		harness.WaitFor(t, "the next generation", func() bool { return cmp.Equal(to.last(), []string{"a:" + next}) })
 	}
 }
 
@@ -96,7 +98,7 @@ func TestAFileThatIsFarTooLargeIsRefused(t *testing.T) {
 	put(t, path, strings.Repeat(" ", mostFile+1))
 	to := &sink{}
 	start(t, &File{Path: path, tick: time.Hour}, to)
-	waitFor(t, "the size is told", func() bool { return strings.Contains(to.lastError(), "larger than 4 MiB") })
+	harness.WaitFor(t, "the size is told", func() bool { return strings.Contains(to.lastError(), "larger than 4 MiB") })
 }
 
 func TestANeighbourThatIsWrittenWithoutAPausePutsNothingOff(t *testing.T) {
@@ -117,11 +119,11 @@ func TestANeighbourThatIsWrittenWithoutAPausePutsNothingOff(t *testing.T) {
 			}
 		})
 	}
-	waitFor(t, "the first list", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
+	harness.WaitFor(t, "the first list", func() bool { return cmp.Equal(to.last(), []string{"a:1"}) })
 	inTime(t, 10*storm, func(n int) {
 		next := fmt.Sprintf("b:%d", n+1)
 		put(t, path, list(next))
-		waitFor(t, "the next list", func() bool { return cmp.Equal(to.last(), []string{next}) })
+		harness.WaitFor(t, "the next list", func() bool { return cmp.Equal(to.last(), []string{next}) })
 	})
 	stop.Store(true)
 	writers.Wait()

@@ -88,7 +88,7 @@ func TestAQuestionEndsWithItsContext(t *testing.T) {
 		_, err := r.addresses(ctx, "users.shop.")
 		ended <- err
 	}()
-	waitFor(t, "the question", func() bool { return len(server.questions()) > 0 })
+	harness.WaitFor(t, "the question", func() bool { return len(server.questions()) > 0 })
 	stop()
 	if err := <-ended; err == nil {
 		t.Error("got no error, want that of the context")

@@ -103,15 +103,3 @@ func inTime(t *testing.T, most time.Duration, try func(n int)) {
 		return nil
 	})
 }
-
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	const patience = 20 * time.Second
-	deadline := time.Now().Add(patience)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}

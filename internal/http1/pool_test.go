@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 func TestKeepsConnectionsAndDropsOldOnes(t *testing.T) {
@@ -42,7 +44,7 @@ func TestKeepsConnectionsAndDropsOldOnes(t *testing.T) {
 			server, addr := serve(t, Config{}, sendTo(o))
 			c := dial(t, addr)
 			ask(c)
-			until(t, "the connection is kept, or gone", func() bool {
+			harness.WaitFor(t, "the connection is kept, or gone", func() bool {
 				o.mu.Lock()
 				defer o.mu.Unlock()
 				return server.Active() == 0 && (len(o.idle) == 0) == tt.gone
@@ -63,7 +65,7 @@ func TestLeavesBeforeTheOriginDoes(t *testing.T) {
 	c.say("GET / HTTP/1.1⏎Host: h⏎⏎")
 	c.head()
 	var most time.Duration
-	until(t, "the connection is kept", func() bool {
+	harness.WaitFor(t, "the connection is kept", func() bool {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if len(o.idle) == 1 {

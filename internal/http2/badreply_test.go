@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // logged is a log that may be written to and read at the same time.
@@ -59,7 +60,7 @@ func TestLogsOnceWhatIsWrongWithReplies(t *testing.T) {
 				resp.Body.Close()
 				wantReason(t, <-errs, http1.BadReply)
 			}
-			soon(t, "a line of log", func() bool { return strings.Contains(log.String(), "\n") })
+			harness.WaitFor(t, "a line of log", func() bool { return strings.Contains(log.String(), "\n") })
 			got := log.String()
 			if strings.Count(got, "\n") != 1 || !strings.Contains(got, c.origin) || !strings.Contains(got, c.why) {
 				t.Errorf("logged %q, want one line that names %s and %q", got, c.origin, c.why)

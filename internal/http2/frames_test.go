@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // await gives the next frame of a stream, 0 for those of the connection, that is one
@@ -230,7 +231,7 @@ func TestAStreamUnderWayOutlivesADrain(t *testing.T) {
 	if got := r.outcome(t, 1); got != "200" {
 		t.Errorf("got %s, want 200", got)
 	}
-	soon(t, "no connection", func() bool { return s.Conns() == 0 })
+	harness.WaitFor(t, "no connection", func() bool { return s.Conns() == 0 })
 }
 
 func TestTrailersOfHTTP1GoOnAsHTTP2(t *testing.T) {

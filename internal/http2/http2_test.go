@@ -132,16 +132,6 @@ func call(t testing.TB, addr string, headers ...string) *http.Request {
 		append([]string{"Content-Type", "application/grpc", "Te", "trailers"}, headers...)...)
 }
 
-// soon waits until ok.
-func soon(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
 // wantReason fails unless err has the reason.
 func wantReason(t *testing.T, err error, reason string) *http1.Error {
 	t.Helper()

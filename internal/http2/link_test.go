@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // get sends a request in the background.
@@ -54,7 +55,7 @@ func TestAConnectionIsSharedOnceTheOriginHasSaidHowManyStreamsItTakes(t *testing
 	first := get(t, addr)
 	<-asked // before the settings
 	second := get(t, addr)
-	soon(t, "two requests", func() bool { return s.Active() == 2 })
+	harness.WaitFor(t, "two requests", func() bool { return s.Active() == 2 })
 	settle <- struct{}{}
 	if got := <-second; got != 202 {
 		t.Errorf("the second request: got %d, want 202 from another connection", got)
@@ -88,7 +89,7 @@ func TestAnOriginThatSendsNoSettingsGetsOneRequestAndNoMore(t *testing.T) {
 	if a, b := <-first, <-third; a != 200 || b != 200 {
 		t.Errorf("those that were sent: got %d and %d, want 200", a, b)
 	}
-	soon(t, "no stream", func() bool { return s.Active() == 0 })
+	harness.WaitFor(t, "no stream", func() bool { return s.Active() == 0 })
 }
 
 func TestAConnectionThatTakesNoStreamAnyMoreIsReplaced(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 func answering(x *Exchange) { x.Reply(200, "", "ok") }
@@ -54,7 +55,7 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 	} else {
 		resp.Body.Close() // from now on there is a connection to share
 	}
-	soon(t, "no stream", func() bool { return s.Active() == 0 })
+	harness.WaitFor(t, "no stream", func() bool { return s.Active() == 0 })
 	done := make(chan error)
 	for range 3 {
 		go func() {
@@ -65,7 +66,7 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 			done <- err
 		}()
 	}
-	soon(t, "three streams", func() bool { return s.Active() == 3 })
+	harness.WaitFor(t, "three streams", func() bool { return s.Active() == 3 })
 	if got := s.Conns(); got != 1 {
 		t.Errorf("got %d connections, want 1", got)
 	}
@@ -84,7 +85,7 @@ func TestServerCountsConnectionsAndStreams(t *testing.T) {
 		}
 	}
 	c.CloseIdleConnections()
-	soon(t, "no connection", func() bool { return s.Active() == 0 && s.Conns() == 0 })
+	harness.WaitFor(t, "no connection", func() bool { return s.Active() == 0 && s.Conns() == 0 })
 }
 
 func TestAConnectionMoreThanAllowedIsClosed(t *testing.T) {
@@ -109,8 +110,11 @@ func TestAHandlerHearsThatTheCallerHasLeft(t *testing.T) {
 			begun, heard := make(chan bool), make(chan bool)
 			s, addr := serve(t, http1.Config{}, handlerFunc(func(x *Exchange) {
 				begun <- true
-				<-x.Gone()
-				heard <- true
+				select {
+				case <-x.Gone():
+					heard <- true
+				case <-t.Context().Done():
+				}
 			}))
 			r := rawCaller(t, addr)
 			r.heads(1, true, head()...)
@@ -154,7 +158,7 @@ func TestDrainAsksCallersToGoAndLosesNothing(t *testing.T) {
 	s.Drain()
 	s.Drain() // does no more
 	// The caller goes on, on new connections, which are asked to go in their turn.
-	soon(t, "three connections", func() bool {
+	harness.WaitFor(t, "three connections", func() bool {
 		resp, err := c.RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil))
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +171,7 @@ func TestDrainAsksCallersToGoAndLosesNothing(t *testing.T) {
 	if err := <-long; err != nil {
 		t.Errorf("the request under way: %v", err)
 	}
-	soon(t, "no connection", func() bool { return s.Conns() == 0 })
+	harness.WaitFor(t, "no connection", func() bool { return s.Conns() == 0 })
 }
 
 func TestDrainOfTheAppsSideChangesNothing(t *testing.T) {
@@ -242,12 +246,12 @@ func TestCloseCutsWhatIsLeft(t *testing.T) {
 		}
 		failed <- err
 	}()
-	soon(t, "a stream", func() bool { return s.Active() == 1 })
+	harness.WaitFor(t, "a stream", func() bool { return s.Active() == 1 })
 	s.Close()
 	if err := <-failed; err == nil {
 		t.Error("the request was answered")
 	}
-	soon(t, "no connection", func() bool { return s.Conns() == 0 && s.Active() == 0 })
+	harness.WaitFor(t, "no connection", func() bool { return s.Conns() == 0 && s.Active() == 0 })
 	if _, err := client(t).RoundTrip(request(t, http.MethodGet, "http://"+addr+"/", nil)); err == nil {
 		t.Error("a connection after the end was served")
 	}
@@ -267,5 +271,5 @@ func TestWhatIsNoHTTP2IsClosed(t *testing.T) {
 		}
 		conn.Close()
 	}
-	soon(t, "no connection", func() bool { return s.Conns() == 0 })
+	harness.WaitFor(t, "no connection", func() bool { return s.Conns() == 0 })
 }

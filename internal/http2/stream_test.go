@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 func TestBothWaysAtOnce(t *testing.T) {
@@ -73,7 +74,7 @@ func TestAReplyBeforeTheEndOfTheRequest(t *testing.T) {
 	if body != "enough" {
 		t.Errorf("got %q, want enough", body)
 	}
-	soon(t, "the end of the request's body", func() bool { return failed.Load() != nil })
+	harness.WaitFor(t, "the end of the request's body", func() bool { return failed.Load() != nil })
 }
 
 // A caller that does not read stops the origin, whatever it has to say.
@@ -236,7 +237,7 @@ func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 func settled(t *testing.T, n *atomic.Int64) {
 	t.Helper()
 	last, since := int64(-1), time.Now()
-	soon(t, "an end of the flow", func() bool {
+	harness.WaitFor(t, "an end of the flow", func() bool {
 		if now := n.Load(); now != last {
 			last, since = now, time.Now()
 		}

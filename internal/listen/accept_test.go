@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"graylane/test/harness"
 )
 
 func TestEachConnectionIsServedAndClosed(t *testing.T) {
@@ -158,7 +160,7 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	}
 	set.StopAccepting()
 	mustEnd(t, done)
-	waitUntil(t, func() bool { return set.Open() == 0 })
+	harness.WaitFor(t, "no connection is open", func() bool { return set.Open() == 0 })
 	if got := set.Panics(); got != 1 {
 		t.Errorf("got %d panics counted, want 1", got)
 	}

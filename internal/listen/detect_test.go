@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // never is a time that does not come in a test.
@@ -68,7 +70,7 @@ func arrived(t testing.TB, conn *net.TCPConn, want int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, func() bool {
+	harness.WaitFor(t, "the bytes have arrived", func() bool {
 		n := 0
 		if err := raw.Control(func(fd uintptr) { n, _ = peek(int(fd), make([]byte, want+1)) }); err != nil {
 			t.Fatal(err)

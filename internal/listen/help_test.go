@@ -9,16 +9,6 @@ import (
 // patience is far above what a loaded machine needs.
 const patience = 20 * time.Second
 
-// waitUntil looks again and again whether the condition holds.
-func waitUntil(t testing.TB, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
-		}
-	}
-}
-
 // connected gives both ends of a TCP connection, closed when the test ends.
 func connected(t testing.TB) (ours, theirs *net.TCPConn) {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"graylane/internal/redirect"
+	"graylane/test/harness"
 	"graylane/test/netns"
 )
 
@@ -138,7 +139,7 @@ func TestAConnectionThatTheKernelForgotIsClosed(t *testing.T) {
 		}
 	}
 	set.StopAccepting()
-	waitUntil(t, func() bool { return set.Open() == 0 })
+	harness.WaitFor(t, "no connection is open", func() bool { return set.Open() == 0 })
 	if got := strings.Join(*log, ""); len(*log) != 1 || !strings.Contains(got, "peer=10.1.0.1:") || !strings.Contains(got, "no such file") {
 		t.Errorf("got %d log lines, want one that names peer and cause:\n%s", len(*log), got)
 	}

@@ -31,18 +31,6 @@ func run(t *testing.T, table *Table) {
 	})
 }
 
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	const patience = 20 * time.Second
-	deadline := time.Now().Add(patience)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // serve is a server of HTTP/1 and cleartext HTTP/2.
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
@@ -178,12 +166,12 @@ func TestRunTakesOutTheSickAndBringsThemBack(t *testing.T) {
 		return func() bool { _, usable := g.Counts(); return usable == n }
 	}
 	sick.Store(true)
-	waitFor(t, "the sick endpoint is taken out", usable(0))
+	harness.WaitFor(t, "the sick endpoint is taken out", usable(0))
 	if got := table.Status()[0]; got.State != StateOut || !strings.Contains(got.Why, "answered 503") {
 		t.Errorf("got state %s since %q, want out since it answered 503", got.State, got.Why)
 	}
 	sick.Store(false)
-	waitFor(t, "the healthy endpoint is brought back", usable(1))
+	harness.WaitFor(t, "the healthy endpoint is brought back", usable(1))
 }
 
 func TestRunProbesWhatCouldNotBeConnectedTo(t *testing.T) {
@@ -204,7 +192,7 @@ func TestRunProbesWhatCouldNotBeConnectedTo(t *testing.T) {
 	}
 	want := map[string]string{up: StateOK, down: StateOut}
 	r := rig{Table: table}
-	waitFor(t, "probes settle both doubts", func() bool { return cmp.Equal(r.states(), want) })
+	harness.WaitFor(t, "probes settle both doubts", func() bool { return cmp.Equal(r.states(), want) })
 }
 
 func TestChecksAreSpread(t *testing.T) {
