@@ -184,6 +184,7 @@ func (s *Server) newHTTP() *http.Server {
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerStream:     streamWindow,
 			MaxReceiveBufferPerConnection: connWindow,
+			MaxReadFrameSize:              bufferSize, // a connection keeps room for the largest that it got
 		},
 		ConnContext:       withConn,
 		ReadHeaderTimeout: s.cfg.HeadTimeout, // of the preface; for the rest see heads

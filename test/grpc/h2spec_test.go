@@ -1,6 +1,7 @@
 package grpc_test
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,10 +19,14 @@ import (
 	"graylane/test/harness"
 )
 
-// app is a server of net/http that speaks h2c.
+// app is a server of net/http that speaks h2c. It answers when it has read the request: a stream that has been answered is
+// over, and what comes on it then is no fault any more.
 func app(t *testing.T) string {
 	t.Helper()
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a request that is not whole is reset by the server
+		_, _ = w.Write([]byte("ok"))
+	}))
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetUnencryptedHTTP2(true)
 	s.Start()
