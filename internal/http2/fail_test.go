@@ -300,6 +300,32 @@ func TestTheTimeToConnectIsNotThatOfTheRequest(t *testing.T) {
 	}
 }
 
+func TestNorIsTheTimeToConnectAnew(t *testing.T) {
+	const limit = time.Second
+	var dials atomic.Int64
+	slow := func(ctx context.Context, addr string) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			<-time.After(2 * limit)
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", addr)
+	}
+	leaving := rawServer(t, func(r *raw, n int) {
+		r.settle()
+		r.serve(func(r *raw, stream uint32, _ int) {
+			if n == 0 {
+				_ = r.WriteGoAway(0, http2.ErrCodeNo, nil)
+				return
+			}
+			r.heads(stream, true, ":status", "200")
+		})
+	})
+	addr, errs := sending(t, leaving, http1.OriginConfig{Dial: slow, Connect: 10 * limit, Header: limit, Idle: limit})
+	if resp, _ := do(t, request(t, http.MethodGet, "http://"+addr+"/", nil)); resp.StatusCode != 200 {
+		t.Errorf("got %d, %v, want 200", resp.StatusCode, <-errs)
+	}
+}
+
 func TestHandlersThatGoWrong(t *testing.T) {
 	_, addr := serve(t, http1.Config{}, handlerFunc(func(x *Exchange) {
 		if string(x.Req.Path()) == "/panic" {

@@ -71,6 +71,13 @@ func (l *limit) moved(now phase) {
 	}
 }
 
+// rest has nothing waited for until the next move, but the end of a total.
+func (l *limit) rest() {
+	if l.cancel != nil && !l.total {
+		l.timer.Stop()
+	}
+}
+
 func (l *limit) stop() {
 	if l.cancel != nil {
 		l.timer.Stop()

@@ -36,11 +36,12 @@ func (x *Exchange) Send(o *Origin) error {
 	defer x.limit.stop()
 	x.leaving = false
 	for tries := 1; ; tries++ {
+		x.limit.rest() // to connect has a time of its own
 		l, used, e := o.take(ctx)
 		if e != nil {
 			return x.explain(ctx, o, e)
 		}
-		x.limit.moved(first) // to connect has had its own time
+		x.limit.moved(first)
 		reply, err := x.roundTrip(ctx, o, l)
 		if err == nil {
 			if e := x.hear(o, reply); e != nil {
