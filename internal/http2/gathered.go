@@ -24,7 +24,7 @@ type gathered struct {
 	net.Conn
 
 	mu      sync.Mutex
-	moved   sync.Cond // of mu: something has left
+	moved   sync.Cond // of mu: all has left, or never will
 	pending []byte    // waits to leave
 	busy    bool      // a goroutine writes to Conn, or is about to
 	err     error     // of writing from now on
@@ -85,6 +85,7 @@ func (g *gathered) leave() {
 		}
 	}
 	g.busy = false
+	g.moved.Broadcast()
 	if g.closing {
 		_ = g.end() // as Close would have
 	}
@@ -98,7 +99,6 @@ func (g *gathered) write(p []byte) (int, error) {
 	if err != nil && g.err == nil {
 		g.err = err
 	}
-	g.moved.Broadcast()
 	return n, err
 }
 
