@@ -84,7 +84,7 @@ func (s *scene) call(t *testing.T, from *netns.Space, uid int, to string) string
 	select {
 	case name := <-s.arrived:
 		return name
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return "nobody"
 	}
 }

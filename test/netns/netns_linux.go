@@ -23,7 +23,7 @@ import (
 
 // patience is how long anything in a namespace may take before the test fails:
 // far above what a loaded machine needs.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // Space is a network namespace with loopback up.
 type Space struct {

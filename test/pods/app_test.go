@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"graylane/test/harness"
 )
@@ -73,7 +72,7 @@ func runApp(args []string) {
 		hosts[name] = addr
 	}
 	var dialer net.Dialer
-	a.client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	a.client = &http.Client{Timeout: harness.Patience, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			host, port, err := net.SplitHostPort(addr)
 			if err != nil {
