@@ -94,6 +94,13 @@ func TestRefusesWhatCouldBeReadInTwoWays(t *testing.T) {
 		"not HTTP at all":               "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 	}
 	heard := make(chan string, 10*len(tests))
+	t.Cleanup(func() { // when the origin has ended
+		for len(heard) > 0 {
+			if s := <-heard; s != "" {
+				t.Errorf("the origin heard %q", s)
+			}
+		}
+	})
 	addr := between(t, Config{}, OriginConfig{}, func(c *peer) {
 		s, _ := c.rest()
 		heard <- s
@@ -122,13 +129,6 @@ func TestRefusesWhatCouldBeReadInTwoWays(t *testing.T) {
 			})
 		})
 	}
-	t.Cleanup(func() {
-		for len(heard) > 0 {
-			if s := <-heard; s != "" {
-				t.Errorf("the origin heard %q", s)
-			}
-		}
-	})
 }
 
 func TestRefusesVersionsThatItDoesNotSpeak(t *testing.T) {
