@@ -6,7 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
+
+	"graylane/test/harness"
 )
 
 func TestHTTP2IsHandedOnWithEveryByte(t *testing.T) {
@@ -37,11 +38,7 @@ func TestHTTP2IsHandedOnWithEveryByte(t *testing.T) {
 		go s.ServeConn(far, netip.AddrPort{})
 		for _, part := range parts {
 			_, _ = io.WriteString(near, part)
-			for end := time.Now().Add(patient); !server.quiet(); time.Sleep(time.Millisecond) { // so that the parts come one by one
-				if time.Now().After(end) {
-					t.Fatalf("%q was not read within %v", part, patient)
-				}
-			}
+			harness.WaitFor(t, "it was read", server.quiet) // so that the parts come one by one
 		}
 		_ = near.CloseWrite()
 		if got, want := <-handed, preface+"frames"; got != want {
