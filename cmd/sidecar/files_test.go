@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -66,6 +68,29 @@ func TestEverySideServesWhatTheLimitOfOpenFilesHasRoomFor(t *testing.T) {
 		if got := sc.maxConnections(&side{mark: f.callers()}); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+func TestTheStartSaysHowManyConnectionsAreServedAndWhyNotMore(t *testing.T) {
+	log := &lines{}
+	s := mustLoad(t, "--policy=p", "--inbound=127.0.0.1:0", "--outbound=127.0.0.1:0", "--admin=127.0.0.1:0", "--health=127.0.0.1:0",
+		"--grace=0s", "--drain=0s", "--log-format=json", "--max-connections=20000")
+	sc, err := newSidecar(t.Context(), s, newLogger(log, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.files.limit = 16_000
+	sc.inbound.mark = sc.files.callers()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := sc.run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if said := log.with(t, "listening"); len(said) != 1 || said[0]["max-connections"] != 9000.0 {
+		t.Errorf("got %v, want 9000 connections", said)
+	}
+	if said := log.with(t, "setting"); len(said) != 1 || !strings.HasPrefix(said[0]["warning"].(string), "max-connections: got 20000, ") {
+		t.Errorf("got the warnings %v, want one of max-connections", said)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"graylane/internal/http1"
+	"graylane/test/harness"
 )
 
 // saying is the address of an app that says of itself that it is leaving.
@@ -60,5 +61,24 @@ func TestASidecarThatDrainsSaysThatItLeaves(t *testing.T) {
 				t.Errorf("the caller of the bridge was told %v, want nothing", resp.Header)
 			}
 		})
+	}
+}
+
+func TestOfTwoOriginsTheOneThatLeavesIsKnown(t *testing.T) {
+	nobody := harness.FreeAddress(t)
+	drained, at := serve(t, http1.Config{Sidecars: true, CloseOnDrain: true}, passing(NewOrigin(nobody, http1.OriginConfig{})))
+	drained.Drain()
+	leaving := make(chan bool, 2)
+	_, addr := serve(t, http1.Config{}, handlerFunc(func(x *Exchange) {
+		for _, to := range []string{at, nobody} {
+			if err := x.Send(NewOrigin(to, http1.OriginConfig{Sidecar: true})); err == nil {
+				t.Errorf("%s has served it, want nobody to", to)
+			}
+			leaving <- x.Leaving()
+		}
+	}))
+	do(t, request(t, http.MethodGet, "http://"+addr+"/", nil))
+	if first, second := <-leaving, <-leaving; !first || second {
+		t.Errorf("leaving: got %v and %v, want true and false", first, second)
 	}
 }
