@@ -118,7 +118,7 @@ func randomHead(random *rand.Rand, direction string, n int, stranger string) str
 	}
 	var b strings.Builder
 	// The end makes the path one of its own.
-	path := fmt.Sprintf("%s/%s%d", pick("/shop", "/shop/a", "/shop/orders", "/shop//..", "/billing", "/billing/..%2fb", "/a"), direction, n)
+	path := fmt.Sprintf("%s/%s%d", pick("/shop", "/shop/a", "/shop/orders", "/shop//..", "/a/../shop", "/billing", "/billing/..%2fb", "/a"), direction, n)
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
 		pick("GET", "OPTIONS", "OPTIONS", "DELETE"), path, pick("users", "orders", "billing", stranger))
 	maybe := func(name, value string) {
