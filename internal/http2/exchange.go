@@ -33,8 +33,8 @@ type Exchange struct {
 	interim interim
 	waited  time.Duration
 
-	hop     hop
-	fate    string // what the reply says of the request, to the hop alone
+	side    side
+	fate    string // what the reply tells the sidecar before us of the request
 	leaving bool   // the origin's sidecar is
 	status  int
 	replied bool // a final reply has begun
@@ -48,8 +48,8 @@ type edit struct {
 }
 
 // newExchange is for requests whose body has mostBody bytes or fewer, 0 for no limit.
-func newExchange(w http.ResponseWriter, r *http.Request, from hop, buffers *sync.Pool, mostBody int64) *Exchange {
-	x := &Exchange{w: w, hop: from, buffers: buffers, start: time.Now()}
+func newExchange(w http.ResponseWriter, r *http.Request, at side, buffers *sync.Pool, mostBody int64) *Exchange {
+	x := &Exchange{w: w, side: at, buffers: buffers, start: time.Now()}
 	x.Req.read(r)
 	x.grpc = isGRPC(r.Header.Get("Content-Type"))
 	x.body = body{from: r.Body, most: mostBody, keep: true}
@@ -110,10 +110,10 @@ func (x *Exchange) edit(h http.Header) {
 		e.do(h, e.name, e.value)
 	}
 	if x.fate != "" {
-		x.hop.tell(h, x.fate)
+		x.side.tell(h, x.fate)
 	}
-	if x.hop.leaves(x) {
-		x.hop.tell(h, http1.Leaving)
+	if x.side.leaves(x) {
+		x.side.tell(h, http1.Leaving)
 	}
 }
 

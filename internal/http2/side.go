@@ -6,10 +6,10 @@ import (
 	"graylane/internal/http1"
 )
 
-// hop is who a request came from. On replies a sidecar tells the one before it, and
-// nobody before that, what became of a request that its app did not answer, and that
-// it is leaving.
-type hop interface {
+// side is where a request came in: a Server, or a bridge. On replies a sidecar tells the
+// one before it, and nobody before that, what became of a request that its app did not
+// answer, and that it is leaving.
+type side interface {
 	// tell puts on the head of a reply what http1.Fate says, or http1.Leaving.
 	tell(h http.Header, what string)
 	// leaves tells whether the reply comes from who is leaving.
