@@ -54,3 +54,11 @@ func (c *begun) Read(p []byte) (int, error) {
 	c.prefix = c.prefix[n:]
 	return n, nil
 }
+
+// CloseWrite says that nothing more is sent.
+func (c *begun) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}

@@ -3,10 +3,12 @@ package http2
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
+	"time"
 
 	"graylane/internal/http1"
 )
@@ -27,7 +29,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 }
 
 func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
-	k := &conn{gathered: newGathered(c), dst: dst}
+	k := &conn{gathered: newGathered(ours{c}, parting), dst: dst}
 	k.in = bufio.NewReader(newHeads(c, s.cfg.HeadTimeout, func() {
 		s.refused(&http1.Error{Op: "read", Reason: http1.CallerTimeout})
 	}))
@@ -43,6 +45,30 @@ func (s *Server) newConn(c net.Conn, dst netip.AddrPort) *conn {
 
 // Read gives what the caller sends. net/http asks for little at a time.
 func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
+
+// parting is how long a caller has to read what was sent before the end.
+const parting = 5 * time.Second
+
+// ours is a connection of which Close closes our half, and whoever reads it.
+type ours struct{ net.Conn }
+
+func (o ours) Close() error {
+	c, ok := o.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return o.Conn.Close()
+	}
+	_ = o.SetReadDeadline(time.Unix(1, 0)) // a closed one has none, which is as well
+	return c.CloseWrite()
+}
+
+// part ends a connection so that the caller can read what was sent: an end with bytes
+// unread, or more of them coming, would make our kernel throw away what it still has to
+// send.
+func part(c net.Conn) {
+	_ = c.SetReadDeadline(time.Now().Add(parting))
+	_, _ = io.Copy(io.Discard, c) // whatever ends it, the connection does
+	_ = c.Close()
+}
 
 // feed is a net.Listener of connections that others have accepted.
 type feed struct {

@@ -33,7 +33,7 @@ func writeAndRead(t *testing.T, script, pace []byte, breaks int) {
 	if breaks > 0 {
 		under = &breaking{Conn: near, left: breaks}
 	}
-	g := newGathered(under)
+	g := newGathered(under, moment)
 	var got bytes.Buffer
 	heard := make(chan struct{})
 	go func() {

@@ -22,6 +22,7 @@ const (
 // run now had their turn. A write that fails after it was taken fails the next one.
 type gathered struct {
 	net.Conn
+	last time.Duration // that Close gives what waits to leave
 
 	mu      sync.Mutex
 	moved   sync.Cond // of mu: all has left, or never will
@@ -33,8 +34,8 @@ type gathered struct {
 	done chan struct{} // closed once Conn is
 }
 
-func newGathered(c net.Conn) *gathered {
-	g := &gathered{Conn: c, done: make(chan struct{})}
+func newGathered(c net.Conn, last time.Duration) *gathered {
+	g := &gathered{Conn: c, last: last, done: make(chan struct{})}
 	g.moved.L = &g.mu
 	return g
 }
@@ -102,8 +103,8 @@ func (g *gathered) write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives what waits to leave a moment to do so. It does not wait for that, and may
-// be called more than once.
+// Close gives what waits to leave a time to do so. It does not wait for that, and may be
+// called more than once.
 func (g *gathered) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +118,7 @@ func (g *gathered) Close() error {
 	}
 	now := time.Now()
 	_ = g.SetReadDeadline(now) // a closed one has none, which is as well
-	return g.SetWriteDeadline(now.Add(moment))
+	return g.SetWriteDeadline(now.Add(g.last))
 }
 
 func (g *gathered) end() error {

@@ -16,7 +16,7 @@ import (
 func pipe() (g *gathered, writes *atomic.Int64, peer net.Conn) {
 	near, far := net.Pipe()
 	writes = new(atomic.Int64)
-	return newGathered(countingConn{near, writes}), writes, far
+	return newGathered(countingConn{near, writes}, moment), writes, far
 }
 
 type countingConn struct {

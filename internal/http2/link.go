@@ -80,7 +80,7 @@ type greeting struct {
 }
 
 func newGreeting(conn net.Conn) *greeting {
-	return &greeting{Conn: newGathered(conn), over: make(chan struct{})}
+	return &greeting{Conn: newGathered(conn, moment), over: make(chan struct{})}
 }
 
 // Read is called by one goroutine, which takes frames: when it wants more than the

@@ -89,7 +89,9 @@ func (s *Server) ServeConn(c net.Conn, dst netip.AddrPort) {
 			return
 		}
 		if g.feed.put(served) {
+			defer context.AfterFunc(s.ctx, func() { _ = c.Close() })()
 			<-served.done
+			part(c)
 			return
 		}
 	}
