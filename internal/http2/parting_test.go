@@ -76,6 +76,7 @@ func TestWhoDoesNotGoIsNotWaitedForLong(t *testing.T) {
 				s := NewServer(http1.Config{CloseOnDrain: true}, handlerFunc(answering))
 				defer s.Close()
 				caller, served := net.Pipe()
+				defer time.Sleep(2 * time.Second) // until it has noticed
 				defer caller.Close()
 				go s.ServeConn(halved{served}, netip.AddrPort{})
 				go func() { _, _ = io.Copy(io.Discard, caller) }()
