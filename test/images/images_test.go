@@ -103,17 +103,17 @@ func (k kubelet) wantNoRights(c corev1.Container) {
 // wantCounted wants base and gray requests for a service in the sidecar's metrics.
 func (k kubelet) wantCounted(direction, service string) {
 	k.t.Helper()
-	_, page := harness.Page("http://" + addressFront + ":15021/metrics")
-	var got []string
-	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "graylane_requests_total{") && strings.Contains(line, fmt.Sprintf("direction=%q", direction)) &&
-			strings.Contains(line, fmt.Sprintf("service=%q", service)) {
-			got = append(got, line)
+	harness.WaitFor(k.t, fmt.Sprintf("a base and a gray request %s of %s are counted", direction, service), func() bool {
+		_, page := harness.Page("http://" + addressFront + ":15021/metrics")
+		counted := 0
+		for line := range strings.Lines(page) {
+			if strings.HasPrefix(line, "graylane_requests_total{") && strings.Contains(line, fmt.Sprintf("direction=%q", direction)) &&
+				strings.Contains(line, fmt.Sprintf("service=%q", service)) {
+				counted++
+			}
 		}
-	}
-	if len(got) != 2 {
-		k.t.Errorf("%s, %s: got %q, want a base and a gray request", direction, service, got)
-	}
+		return counted == 2
+	})
 }
 
 // stop ends the pod as a kubelet does: the sidecar's preStop hook, the app, and then the sidecar.
