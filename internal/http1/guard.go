@@ -52,7 +52,7 @@ func (g *guard) start(d time.Duration, bit int64) bool {
 	limit := int64(0)
 	switch {
 	case d > 0:
-		limit = int64(d+2*g.watch.tick) &^ idleBit // the watch's clock may be a tick behind, and never cuts early
+		limit = int64(d+2*g.watch.tick) &^ idleBit // the next tick may count so much of the time before
 	case bit != 0:
 		limit = int64(100 * 365 * 24 * time.Hour)
 	}
@@ -194,7 +194,8 @@ func (g *guard) check(now int64) {
 // watch looks after the guards of one Server. Its goroutine runs while there are any.
 type watch struct {
 	tick time.Duration
-	now  atomic.Int64 // monotonic, as of the last tick
+	now  atomic.Int64 // the time that was watched, as of the last tick
+	last int64        // monotonic, of the last tick
 
 	mu      sync.Mutex
 	callers map[*caller]struct{}
@@ -207,7 +208,7 @@ func (w *watch) add(c *caller) {
 	w.callers[c] = struct{}{}
 	if !w.running {
 		w.running = true
-		w.now.Store(monotonic() &^ idleBit)
+		w.last = monotonic()
 		go w.run()
 	}
 }
@@ -243,10 +244,13 @@ func (w *watch) run() {
 	}
 }
 
-// look checks every guard; false if there is none and the watch may end.
+// look checks every guard; false if there is none and the watch may end. Of a time in which it could not look it counts two
+// ticks: the process stood still, and whatever would have moved then did not have the chance.
 func (w *watch) look() bool {
-	now := monotonic() &^ idleBit
-	w.now.Store(now)
+	now := monotonic()
+	passed := min(now-w.last, int64(2*w.tick)) &^ idleBit
+	w.last = now
+	now = w.now.Add(passed)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.callers {
