@@ -14,15 +14,18 @@ type Limit struct {
 // queue is the requests that wait for an endpoint with room.
 type queue struct {
 	waiting atomic.Int32
-	room    chan struct{} // of capacity 1: one wakes, and wakes the next if it found room
+	room    chan int32 // of capacity 1: one wakes, and wakes the next; how many may hear of it in turn
 }
 
-func (q *queue) wake() {
-	if q.waiting.Load() == 0 {
+// wake is for when there may be room.
+func (q *queue) wake() { q.tell(q.waiting.Load()) }
+
+func (q *queue) tell(most int32) {
+	if most <= 0 {
 		return
 	}
 	select {
-	case q.room <- struct{}{}:
+	case q.room <- most:
 	default:
 	}
 }
@@ -42,14 +45,15 @@ func (p *Pick) wait() *Endpoint {
 	if p.Caller != nil {
 		gone = p.Caller.Gone()
 	}
-	for {
+	for heard := int32(0); ; {
 		// At first too: a request may have ended before we counted as waiting.
 		if ep := p.look(); ep != nil {
 			q.wake()
 			return ep
 		}
+		q.tell(heard - 1) // who has not been where there is room may have it
 		select {
-		case <-q.room:
+		case heard = <-q.room:
 			p.began = p.group.roster.table.now()
 		case <-gone:
 			p.left = true

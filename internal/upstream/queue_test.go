@@ -132,6 +132,50 @@ func TestWhoFindsRoomWakesTheNextWhoWaits(t *testing.T) {
 	})
 }
 
+// Who has been at an endpoint already does not go there again, and must not keep its place from who has not.
+func TestWhoCannotUseAPlaceWakesTheNextWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig()
+		v := users("base", "a:1", "b:1")
+		v.Limit = Limit{Requests: 1, Wait: time.Minute}
+		g := r.put(v)[0]
+		a, b, q := r.endpoint(t, g, "a:1"), r.endpoint(t, g, "b:1"), &g.roster.queue
+		underWay(b, 1)
+		served := make(chan string, 2)
+		serve := func(ep *Endpoint) {
+			if ep == nil {
+				served <- "nobody"
+				return
+			}
+			served <- ep.Address
+		}
+		go func() {
+			pick := g.Pick(0)
+			pick.Next(at(0))
+			pick.End(Result{Now: at(0), Err: errClosed})
+			serve(pick.Next(at(0)))
+		}()
+		synctest.Wait() // it has been at a:1, and waits for b:1
+		underWay(a, 1)
+		go func() {
+			pick := g.Pick(0)
+			serve(pick.Next(at(0)))
+		}()
+		synctest.Wait()
+		underWay(a, 0)
+		q.wake()
+		synctest.Wait()
+		if n := q.waiting.Load(); n != 1 {
+			t.Errorf("%d wait, want the one for b:1", n)
+		}
+		underWay(b, 0)
+		q.wake()
+		if first, second := <-served, <-served; first != "a:1" || second != "b:1" {
+			t.Errorf("got %s and %s, want a:1, and b:1 for who has been there", first, second)
+		}
+	})
+}
+
 // What becomes of a request that has waited tells of now, and not of the time before.
 func TestARequestThatHasWaitedBeginsThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
