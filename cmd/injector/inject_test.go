@@ -21,6 +21,7 @@ spec:
 func run(t *testing.T, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
+	args = append([]string{}, args...) // cobra takes those of the test's own process in place of nil
 	code = execute(t.Context(), args, strings.NewReader(in), &o, &e)
 	return code, o.String(), e.String()
 }
