@@ -52,9 +52,28 @@ func (e *farEnd) readHead() error {
 	if err != nil {
 		return err
 	}
-	e.target, e.header = target, http.Header(header)
+	e.target, e.header = originForm(method, target), http.Header(header)
 	e.show(method, version)
 	return nil
+}
+
+// originForm is a target without the host, which HTTP/2 has elsewhere. HTTP/1 sends it to
+// who was meant to be its proxy.
+func originForm(method, target string) string {
+	_, rest, absolute := strings.Cut(target, "://")
+	if !absolute || target[0] == '/' {
+		return target
+	}
+	at := strings.IndexAny(rest, "/?#")
+	switch {
+	case at < 0 && method == http.MethodOptions:
+		return "*"
+	case at < 0:
+		return "/"
+	case rest[at] == '/':
+		return rest[at:]
+	}
+	return "/" + rest[at:]
 }
 
 func (e *farEnd) show(method, version string) {
