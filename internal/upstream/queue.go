@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	linked "container/list"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -11,21 +13,58 @@ type Limit struct {
 	Wait     time.Duration // for one of them to end, where all endpoints are full
 }
 
-// queue is the requests that wait for an endpoint with room.
+// queue is the requests that wait for an endpoint with room, in the order in which they
+// came. The first is told when there may be room, and tells who stands behind it: of more
+// room if it found some, and of this room if that is of no use to it.
 type queue struct {
-	waiting atomic.Int32
-	room    chan int32 // of capacity 1: one wakes, and wakes the next; how many may hear of it in turn
+	waiting atomic.Int32 // how many do, so that nobody takes mu where nobody does
+
+	mu      sync.Mutex
+	waiters linked.List // of chan struct{}, which holds one word that was not heard yet
 }
 
 // wake is for when there may be room.
-func (q *queue) wake() { q.tell(q.waiting.Load()) }
+func (q *queue) wake() {
+	if q.waiting.Load() == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	tell(q.waiters.Front())
+}
 
-func (q *queue) tell(most int32) {
-	if most <= 0 {
+func (q *queue) enter() *linked.Element {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.Add(1)
+	return q.waiters.PushBack(make(chan struct{}, 1))
+}
+
+// pass tells who stands behind e.
+func (q *queue) pass(e *linked.Element) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	tell(e.Next())
+}
+
+// leave is for who waits no more. What e was told and has not heard is for others.
+func (q *queue) leave(e *linked.Element) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(e.Value.(chan struct{})) > 0 {
+		tell(e.Next())
+	}
+	q.waiters.Remove(e)
+	q.waiting.Add(-1)
+}
+
+// tell is called with mu.
+func tell(e *linked.Element) {
+	if e == nil {
 		return
 	}
 	select {
-	case q.room <- most:
+	case e.Value.(chan struct{}) <- struct{}{}:
 	default:
 	}
 }
@@ -37,23 +76,24 @@ func (p *Pick) wait() *Endpoint {
 	if limit <= 0 {
 		return nil
 	}
-	q.waiting.Add(1)
-	defer q.waiting.Add(-1)
+	place := q.enter()
+	defer q.leave(place)
+	room := place.Value.(chan struct{})
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	var gone <-chan struct{}
 	if p.Caller != nil {
 		gone = p.Caller.Gone()
 	}
-	for heard := int32(0); ; {
+	for {
 		// At first too: a request may have ended before we counted as waiting.
-		if ep := p.look(); ep != nil {
-			q.wake()
+		ep := p.look()
+		q.pass(place)
+		if ep != nil {
 			return ep
 		}
-		q.tell(heard - 1) // who has not been where there is room may have it
 		select {
-		case heard = <-q.room:
+		case <-room:
 			p.began = p.group.roster.table.now()
 		case <-gone:
 			p.left = true

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	linked "container/list"
 	"runtime"
 	"sync"
 	"testing"
@@ -174,6 +175,36 @@ func TestWhoCannotUseAPlaceWakesTheNextWhoWaits(t *testing.T) {
 			t.Errorf("got %s and %s, want a:1, and b:1 for who has been there", first, second)
 		}
 	})
+}
+
+func TestRoomIsOfferedInTheOrderOfThoseWhoWait(t *testing.T) {
+	var q queue
+	first, second, third := q.enter(), q.enter(), q.enter()
+	told := func() (all []bool) {
+		for _, place := range [...]*linked.Element{first, second, third} {
+			all = append(all, len(place.Value.(chan struct{})) > 0)
+		}
+		return all
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []bool
+	}{
+		{"there is room", q.wake, []bool{true, false, false}},
+		{"there is more before the first has heard of it", q.wake, []bool{true, false, false}},
+		{"the first leaves and has not", func() { q.leave(first) }, []bool{true, true, false}},
+		{"the second leaves and has", func() { <-second.Value.(chan struct{}); q.leave(second) }, []bool{true, false, false}},
+		{"there is room", q.wake, []bool{true, false, true}},
+		{"the last passes it on to nobody", func() { q.pass(third) }, []bool{true, false, true}},
+		{"the last leaves", func() { q.leave(third) }, []bool{true, false, true}},
+		{"there is room for nobody", q.wake, []bool{true, false, true}},
+	} {
+		step.do()
+		if diff := cmp.Diff(told(), step.want); diff != "" {
+			t.Errorf("%s: who has been told differs (-got +want):\n%s", step.name, diff)
+		}
+	}
 }
 
 // What becomes of a request that has waited tells of now, and not of the time before.

@@ -31,7 +31,7 @@ type roster struct {
 func newRoster(t *Table, service, tag string, b *budget) *roster {
 	r := &roster{
 		table: t, service: service, tag: tag, budget: b, round: new(shared), crowd: new(shared),
-		queue: queue{room: make(chan int32, 1)}, endpoints: make(map[string]*Endpoint),
+		endpoints: make(map[string]*Endpoint),
 	}
 	// Anywhere in the round, or every sidecar that starts would begin with the
 	// same endpoint.
