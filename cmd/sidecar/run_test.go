@@ -95,7 +95,11 @@ func TestRunEndsWithAnErrorWhereAListenerFails(t *testing.T) {
 		"health":   func(sc *sidecar) *listen.Set { return sc.health },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, file(t, "policy.yaml", calmPolicy))
+			var flags []string // addresses that nobody else takes when they are free again
+			for _, listener := range []string{"inbound", "outbound", "gateway", "admin", "health"} {
+				flags = append(flags, "--"+listener+"="+harness.FreeAddress(t))
+			}
+			r := start(t, file(t, "policy.yaml", calmPolicy), flags...)
 			harness.WaitFor(t, "it has started", func() bool { return len(r.log.with(t, "listening")) == 1 })
 			failing := set(r.sidecar).Listeners()[0]
 			failing.Close()
