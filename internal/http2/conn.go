@@ -65,7 +65,10 @@ func (o ours) Close() error {
 // unread, or more of them coming, would make our kernel throw away what it still has to
 // send.
 func part(c net.Conn) {
-	_ = c.SetReadDeadline(time.Now().Add(parting))
+	// No deadline, which heads may move, whose last Read may not have ended yet.
+	late := time.AfterFunc(parting, func() { _ = c.Close() })
+	defer late.Stop()
+	_ = c.SetReadDeadline(time.Time{})
 	_, _ = io.Copy(io.Discard, c) // whatever ends it, the connection does
 	_ = c.Close()
 }
