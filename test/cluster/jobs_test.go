@@ -5,6 +5,8 @@ package cluster_test
 import (
 	"testing"
 	"time"
+
+	"graylane/test/harness"
 )
 
 // The pods of both come through a sidecar, and must end with their app.
@@ -44,10 +46,22 @@ spec:
 func (s *story) runJobs(t *testing.T) {
 	begin := time.Now()
 	s.feed(t, write(t, s.withImages(parse(t, jobs), s.tag)), "apply", "-f", "-")
-	s.run(t, "-n", nsShop, "wait", "--for=condition=Complete", "job/once", "--timeout="+clusterPatience)
+	s.waitForJob(t, "once")
 	s.report.note("Job of 60 requests complete after", "%s", seconds([]time.Duration{time.Since(begin)}))
 	s.waitForCronJob(t)
 	s.run(t, "-n", nsShop, "delete", "job/once", "cronjob/often", "--timeout="+clusterPatience)
+}
+
+// waitForJob returns when the only pod of the job has ended, and shows what it said if that was not well.
+func (s *story) waitForJob(t *testing.T, job string) {
+	t.Helper()
+	count := func(of string) string {
+		return s.run(t, "-n", nsShop, "get", "job", job, "-o", "jsonpath={.status."+of+"}")
+	}
+	harness.WaitWithin(t, 5*time.Minute, "the job "+job+" ends", func() bool { return count("succeeded")+count("failed") != "" })
+	if count("failed") != "" {
+		t.Errorf("the job %s failed:\n%s", job, s.run(t, "-n", nsShop, "logs", "job/"+job, "--all-containers", "--prefix"))
+	}
 }
 
 // waitForCronJob returns when the job that the schedule has made is complete.
