@@ -30,6 +30,25 @@ func TestAnEndpointThatCannotBeReachedCastsDoubtOnItsSource(t *testing.T) {
 	}
 }
 
+// Else a sidecar that had no request while pods were replaced meets none but dead ones with the first.
+func TestAFailedCheckCastsDoubtOnTheSource(t *testing.T) {
+	r := newRig()
+	v := users("base", "a:1")
+	v.Check = &Check{HealthyAfter: 1, UnhealthyAfter: 2}
+	g := r.put(v)[0]
+	doubts, a := 0, r.endpoint(t, g, "a:1")
+	g.OnDoubt(func() { doubts++ })
+	a.next.check = r.clock
+	for i, c := range []struct {
+		err  error
+		want int
+	}{{nil, 0}, {errAny, 1}, {errAny, 2}, {errAny, 2}, {nil, 2}, {errAny, 3}} {
+		if a.checked(r.clock, v.Check, c.err); doubts != c.want {
+			t.Errorf("check %d: got %d doubts, want %d: one for each that fails, until it is out", i, doubts, c.want)
+		}
+	}
+}
+
 func TestVersionsAreCounted(t *testing.T) {
 	r := newRig()
 	v := users("gray", "a:1", "b:1", "c:1")

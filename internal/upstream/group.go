@@ -48,9 +48,10 @@ type Group struct {
 	view    atomic.Pointer[view]
 }
 
-// OnDoubt has f called, often and from anywhere, when an endpoint cannot be reached or is
-// about to end, and when a request would go to the version and there is none: the source
-// may know better by now. It is for before the group is used.
+// OnDoubt has f called, often and from anywhere, when an endpoint cannot be reached, is
+// about to end or fails a check, until it is taken out for that, and when a request would
+// go to the version and there is none: the source may know better by now. It is for before
+// the group is used.
 func (g *Group) OnDoubt(f func()) { g.doubt = f }
 
 func (g *Group) doubtSource() {

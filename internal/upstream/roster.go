@@ -86,6 +86,15 @@ func (r *roster) refresh() {
 	}
 }
 
+// doubt has the sources of the endpoints asked again.
+func (r *roster) doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.groups {
+		g.doubtSource()
+	}
+}
+
 func (r *roster) show(g *Group) {
 	v := g.newView()
 	if r.last == nil || !r.last.sameOrder(v) {

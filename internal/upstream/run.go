@@ -147,16 +147,21 @@ func (e *Endpoint) checked(now time.Time, c *Check, err error) {
 	} else {
 		counters.failed.Add(1)
 	}
+	doubtful := false
 	e.change(now, text(err), func() {
 		e.next.checking = false
 		if e.next.check.IsZero() {
 			return // a policy without checks came into force meanwhile
 		}
+		doubtful = err != nil && !e.check.ill
 		e.check.report(c, err == nil)
 		if err == nil {
 			e.circuit.passed(now, c.HealthyAfter)
 		}
 	})
+	if doubtful {
+		e.roster.doubt()
+	}
 	e.roster.table.wake()
 }
 
