@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,7 +30,9 @@ func StartIn(t testing.TB, dir, name string, env []string, path string, args ...
 	t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.SysProcAttr = dir, withParent()
-	cmd.Env = append(cmd.Environ(), env...)
+	// What tests are told is no setting of a sidecar.
+	ours := func(variable string) bool { return strings.HasPrefix(variable, "GRAYLANE_") }
+	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), ours), env...)
 	return Launch(t, name, cmd, cmd.Start)
 }
 
